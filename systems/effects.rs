@@ -5,7 +5,7 @@
 //! A phase asks here, and adds what is its own matter (which files it looks at, what pays).
 
 use orias_components::{Mod, Opcode, Operand, Props, RegFlags, RegUse, View};
-use orias_targets::slots::{MOV, PLOP3_LUT as PLOP3, UMOV};
+use orias_targets::slots::{MOV, PLOP3_LUT as PLOP3, SHFL, UMOV};
 
 /// Changes memory, the thread's state or the way of control.
 const CHANGES: Props = Props::EFFECT.with(Props::STORE).with(Props::BRANCH);
@@ -92,6 +92,16 @@ pub fn may_meet(op: Opcode) -> bool {
 /// Whether all threads of a warp that run it together get the same result, whatever they bring.
 pub fn gives_all_the_same(op: Opcode) -> bool {
     op.has(Props::ALIKE)
+}
+
+/// The lane whose value all threads of a warp get that exchange values so. (Observed: ptxas 13.0.88
+/// has no barrier around what depends on it, if the lane is the same for all.)
+pub fn lane_for_all(inst: View<'_>) -> Option<Operand> {
+    const WHOLE_WARP: Operand = Operand::Imm(0x1f);
+    let is_one = inst.op == Opcode::SHFL
+        && inst.mods().as_slice() == [Mod::IDX]
+        && inst.get(SHFL::C) == Some(WHOLE_WARP);
+    inst.get(SHFL::B).filter(|_| is_one)
 }
 
 /// Special registers that are the same for all threads of a warp: SR_CTAID.X, .Y, .Z and

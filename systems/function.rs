@@ -35,6 +35,9 @@ pub struct FunctionInfo {
     /// It has loads or stores that are volatile or have an order: of shared memory the code does
     /// not say which (observed: ptxas 13.0.88 writes plain LDS and STS for them).
     pub has_strong: bool,
+    /// Values live in uniform registers from block to block, where the warp runs together, that a
+    /// phase put there: `ConvertToUniformReg`.
+    pub shares_uniform: bool,
 }
 
 impl FunctionInfo {

@@ -26,7 +26,7 @@ use crate::report::check;
 use crate::scalar::{common, dead_code, fold, linear, nan_or_zero, near, phis, propagate};
 use crate::states::Found;
 use crate::sync::{convergence, idle, progress, workarounds};
-use crate::uniform::{constants, dimensions};
+use crate::uniform::{constants, dimensions, lanes};
 use crate::{mercury, registers, schedule, ssa};
 use orias_components::{Facts, Opcode, Props};
 use std::fmt;
@@ -390,7 +390,7 @@ pub static PHASES: [Phase; 159] = [
     phase(59, "ExtractShaderConstsFinal", Mid, Optimization, Unstated, marker(CONSTANTS)),
     phase(60, "OriReplaceEquivMultiDefMov", Mid, Optimization, Unstated, optional(system!(phis::replace_equivalent where |f| f.may_have(&[Opcode::MOVPHI])))),
     // 4-late-optimization
-    phase(61, "OriPropagateVaryingFirst", Late, Optimization, Unstated, marker(DIVERGENCE)),
+    phase(61, "OriPropagateVaryingFirst", Late, Optimization, Unstated, optional(system!(lanes::propagate_varying where |f| f.may_have(&[Opcode::R2UR])))),
     phase(62, "OriDoRematEarly", Late, Optimization, Above(1), PLANNED),
     phase(63, "LateExpansion", Late, Lowering, Unstated, needed(system!(macros::late_expansion where |f| f.may_have_any(Props::MACRO)))),
     phase(64, "SpeculativeHoistComInsts", Late, Optimization, Above(1), PLANNED),

@@ -163,6 +163,7 @@ pub fn function(
         moves_stack: cx.frame.moves_stack,
         barriers: cx.barriers,
         has_strong,
+        shares_uniform: false,
     };
     cx.e.finish();
     Ok(info)

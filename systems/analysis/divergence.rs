@@ -21,12 +21,12 @@ use crate::analysis::dominators::Dominators;
 use crate::analysis::liveness::Liveness;
 use crate::analysis::loops::{Loop, Loops};
 use crate::analysis::uses::Uses;
-use crate::effects::{differs_by_thread, gives_all_the_same};
+use crate::effects::{differs_by_thread, gives_all_the_same, lane_for_all};
 use bitvec::vec::BitVec;
 use orias_components::lists::Lists;
 use orias_components::scratch;
 use orias_components::scratch::Scratch;
-use orias_components::{BlockId, Body, InstId, Mod, Reg, RegFile, VRegId, View, phis};
+use orias_components::{BlockId, Body, InstId, Mod, Operand, Reg, RegFile, VRegId, View, phis};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use std::cmp::Reverse;
@@ -207,7 +207,12 @@ impl<'a, 'w> Solver<'a, 'w> {
                 self.parted.push(Reverse((self.place[block.0 as usize], block.0)));
             }
         }
-        let uniform_result = gives_all_the_same(inst.op);
+        let is_same = |lane: Operand| {
+            let mut is_same = true;
+            lane.for_each_reg(|r| is_same &= !self.differs(r.reg));
+            is_same
+        };
+        let uniform_result = gives_all_the_same(inst.op) || lane_for_all(inst).is_some_and(is_same);
         // A guard that differs leaves the old value in some threads, whatever the instruction
         // computes.
         if uniform_result && (inst.guard.is_always() || !self.differs(inst.guard.reg)) {

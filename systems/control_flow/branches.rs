@@ -233,7 +233,7 @@ fn inverted(inst: View<'_>, to: BlockId) -> Option<Inst> {
 }
 
 /// Appends blocks to their only predecessor, when that leads only to them.
-fn merge_chains(body: &mut Body<'_>) -> usize {
+pub(crate) fn merge_chains(body: &mut Body<'_>) -> usize {
     let mut merged = 0;
     let entry = body.layout().first().copied();
     let mut edit = FlowEdit::of(body);

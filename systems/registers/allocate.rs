@@ -19,6 +19,7 @@ use crate::function::{Compiled, FunctionInfo, Marked, Options};
 use crate::notes::Notes;
 use crate::params::{Read, Write};
 use crate::sync::collective;
+use crate::sync::whole_warp::{self, Runs};
 use bevy_ecs::prelude::*;
 use orias_components::{Body, Code, Loc, RegFile, VRegId};
 
@@ -50,14 +51,23 @@ pub fn allocate_registers(
     let verify = options.verify_each;
     let stack_top = options.target.const_stack;
     let mut body = code.body();
-    if limits.keeps || uniform::is_crowded(&body, &mut analyses) {
+    // Who put values there that share registers has counted.
+    let counts = !info.shares_uniform;
+    if limits.keeps || counts && uniform::is_crowded(&body, &mut analyses) {
         uniform::keep_within_blocks(&mut body, &mut analyses, &[RegFile::UR, RegFile::UP]);
     } else if uniform::may_lose_predicates(&body) {
         uniform::keep_within_blocks(&mut body, &mut analyses, &[RegFile::UP]);
     }
     let before = verify.then(|| Snapshot::of(&body));
     let most = Pool::of(&body, &limits).most(&limits);
-    match allocate(&mut body, &mut analyses, &limits, info.local_bytes) {
+    let runs = if info.shares_uniform { whole_warp::blocks(&body, &mut analyses) } else { None };
+    match allocate(
+        &mut body,
+        &mut analyses,
+        &limits,
+        info.local_bytes,
+        runs.as_deref().map(Vec::as_slice),
+    ) {
         Ok(spills) => {
             let removed = rewrite::to_physical(&mut body);
             let checked = before
@@ -100,7 +110,8 @@ pub fn allocate_registers(
 /// Assigns a register to every virtual register, adding spill code as needed; operands stay
 /// virtual.
 ///
-/// `local_bytes` of the frame are taken already.
+/// `local_bytes` of the frame are taken already. `runs` says who runs each block, where that is
+/// of use.
 ///
 /// # Errors
 /// When the values that one instruction reads and writes need more registers than there are.
@@ -109,15 +120,16 @@ pub fn allocate(
     analyses: &mut Analyses,
     limits: &Limits,
     local_bytes: u32,
+    runs: Option<&[Runs]>,
 ) -> Result<Spills, AllocateError> {
     let mut spills = Spills::above(local_bytes, limits.frame);
     spills.keep(body.vreg_count(), &collective::shared_registers(body));
-    let mut nested = true;
+    let (mut nested, mut narrow) = (true, false);
     for round in 0..MAX_ROUNDS {
         // Spill code gives branches other guards.
         let liveness = &*analyses.liveness_after(body);
         let barriers = if nested { InForce::compute(body, liveness) } else { InForce::default() };
-        let ranges = Ranges::compute(body, liveness, &barriers);
+        let ranges = Ranges::compute(body, liveness, &barriers, runs);
         let flow = analyses.flow(body);
         // A register of spill code that joined others would keep them from being spilled, and so
         // would one of collectives.
@@ -144,6 +156,13 @@ pub fn allocate(
             // regions beside each other share registers too, so threads on different paths do not
             // see each other's.
             nested = false;
+            continue;
+        }
+        let is_uniform = |l: &VRegId| matches!(classes.class(*l).file, RegFile::UR | RegFile::UP);
+        if !narrow && found.failed.iter().any(is_uniform) {
+            // They cannot be spilled: each block makes or fetches its own.
+            narrow = true;
+            uniform::keep_within_blocks(body, analyses, &[RegFile::UR, RegFile::UP]);
             continue;
         }
         let weights = Weights::new(&input, &spills, &flow);

@@ -131,7 +131,8 @@ mod tests {
         text::parse(input, &mut function.body()).expect("Ori");
         function.run(cfg::analyze_control_flow);
         let mut body = function.body();
-        allocate(&mut body, &mut Analyses::default(), &Limits::new(None), 0).expect("few barriers");
+        allocate(&mut body, &mut Analyses::default(), &Limits::new(None), 0, None)
+            .expect("few barriers");
         let vregs = (0..body.vreg_count() as u32).map(|id| *body.vreg(VRegId(id)));
         vregs.filter(|v| v.file == RegFile::B).filter_map(|v| v.assigned).collect()
     }

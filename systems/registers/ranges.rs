@@ -10,6 +10,7 @@ use super::barriers::InForce;
 use crate::analysis::liveness::{Cell, Liveness, kills};
 use crate::effects;
 use crate::schedule::groups;
+use crate::sync::whole_warp::Runs;
 use bitvec::prelude::*;
 use orias_components::scratch;
 use orias_components::scratch::Scratch;
@@ -73,8 +74,14 @@ impl Ranges {
         reader.is_some_and(|read| self.late.get(read as usize / 2).is_some_and(|l| *l))
     }
 
-    /// The ranges; those of convergence barriers reach as far as `barriers` says.
-    pub fn compute(body: &Body<'_>, liveness: &Liveness, barriers: &InForce) -> Ranges {
+    /// The ranges; those of convergence barriers reach as far as `barriers` says. `runs` says who runs
+    /// each block, where that is known.
+    pub fn compute(
+        body: &Body<'_>,
+        liveness: &Liveness,
+        barriers: &InForce,
+        runs: Option<&[Runs]>,
+    ) -> Ranges {
         let mut block_start = scratch!(Vec<u32>).with_room(body.layout().len());
         let mut points = 0;
         for &block in body.layout() {
@@ -114,7 +121,7 @@ impl Ranges {
             });
         }
         let mut ranges = Ranges { late, ..walk.finish(points, block_start) };
-        ranges.widen_uniform(body, liveness);
+        ranges.widen_uniform(body, liveness, runs);
         for file in RegFile::ALL {
             let cells = liveness.map.of_file(file);
             let ends = &ranges.first[cells.start as usize..=cells.end as usize];
@@ -135,8 +142,18 @@ impl Ranges {
     ///
     /// A uniform register exists once for the warp: where threads have diverged, a path that does
     /// not need the value must not overwrite it for the threads on the path that does, and those
-    /// may run in any order.
-    fn widen_uniform(&mut self, body: &Body<'_>, liveness: &Liveness) {
+    /// may run in any order. Those that live only where no other part of the warp runs need
+    /// no more than their own.
+    fn widen_uniform(&mut self, body: &Body<'_>, liveness: &Liveness, runs: Option<&[Runs]>) {
+        // What comes before each block of those that threads may run apart.
+        let apart = runs.map(|runs| {
+            let mut sums = scratch!(Vec<u32>; 0; 1);
+            for &block in body.layout() {
+                let sum = sums.last().copied().unwrap_or(0);
+                sums.push(sum + u32::from(runs[block.0 as usize] == Runs::Apart));
+            }
+            sums
+        });
         let entry_end = self.block_start.get(1).copied().unwrap_or(self.points);
         let entry_again = body.layout().first().is_some_and(|b| !body.block(*b).preds().is_empty());
         for id in (0..body.vreg_count() as u32).map(VRegId) {
@@ -153,6 +170,16 @@ impl Ranges {
                     self.block_start.get(at).is_none_or(|next| s.end <= *next)
                 });
                 if one_block && !liveness.may_cross_blocks(cell) {
+                    continue;
+                }
+                let never_apart = apart.as_ref().is_some_and(|apart| {
+                    segments.iter().all(|s| {
+                        let from = self.block_start.partition_point(|b| *b <= s.start);
+                        let to = self.block_start.partition_point(|b| *b < s.end);
+                        apart[from - 1] == apart[to]
+                    })
+                });
+                if never_apart {
                     continue;
                 }
                 if let Some((first, rest)) = segments.split_first_mut() {
@@ -386,7 +413,7 @@ mod tests {
         function.run(cfg::analyze_control_flow);
         let body = function.body();
         let liveness = Analyses::default().liveness(&body);
-        let ranges = Ranges::compute(&body, &liveness, &InForce::default());
+        let ranges = Ranges::compute(&body, &liveness, &InForce::default(), None);
         ranges.of(liveness.map.first(VRegId(0))).to_vec()
     }
 

@@ -372,6 +372,13 @@ impl Combiner<'_, '_> {
                 }
                 let insts = body.block(block).insts();
                 let before = &insts[n.saturating_sub(NEAR)..n];
+                let new = predicate::asked_again(body, self.values, (id, before));
+                if let Some(new) = new.filter(|new| self.are_values(body, new, id)) {
+                    self.values.replace(body, id, &new);
+                    return true;
+                }
+                let insts = body.block(block).insts();
+                let before = &insts[n.saturating_sub(NEAR)..n];
                 let found = zero::answer(body, self.values, self.target, (id, before), Mod::NE);
                 let Some(found) = found.filter(|found| self.may_answer(body, found, id)) else {
                     return false;

@@ -3,12 +3,13 @@
 //! under a guard.
 
 use super::values::{Values, plain};
+use crate::build::plop3;
 use crate::effects;
 use orias_components::{
-    Body, Inst, InstId, Mod, Opcode, Operand, Props, RegFile, RegFlags, RegUse,
+    Body, Inst, InstId, Mod, Opcode, Operand, Props, RegFile, RegFlags, RegUse, View,
 };
 use orias_targets::Target;
-use orias_targets::slots::{ISETP, PLOP3_LUT as PLOP3, SEL};
+use orias_targets::slots::{ISETP, MOV, PLOP3_LUT as PLOP3, SEL};
 use smallvec::smallvec;
 
 /// `a ? b : false` and its like of two predicates, `PT` the third: the truth table, how a
@@ -71,6 +72,97 @@ pub(super) fn compose(
         new.operands[ISETP::X] = Operand::Reg(RegUse { flags, ..other });
         target.takes(&new).map(|_| new)
     })
+}
+
+/// What a comparison of one of two numbers with a third says, of the predicate that chose between
+/// them: that predicate, its opposite, or neither. (`@p mov r, 1; setp.ne q, r, 0` is how CUTLASS
+/// keeps what was elected.)
+pub(super) fn asked_again(
+    body: &Body<'_>,
+    values: &Values<'_>,
+    (id, before): (InstId, &[InstId]),
+) -> Option<Inst> {
+    let inst = body.inst(id);
+    let words = inst.mods();
+    let is_plain = inst.op == Opcode::ISETP
+        && inst.len() == ISETP::COUNT
+        && inst.operand(ISETP::Q) == Operand::PT
+        && !words.has(Mod::EX);
+    let number = |operand: Operand| match operand {
+        Operand::Imm(n) => Some(n as u32),
+        _ => (operand == Operand::RZ).then_some(0),
+    };
+    let third = inst.get(ISETP::B).filter(|_| is_plain).and_then(number)?;
+    let by = values.writer(plain(&inst.operand(ISETP::A))?).filter(|by| before.contains(by))?;
+    let (chosen_by, chosen) = chosen(body, values, by)?;
+    let of = |n: u32| {
+        let order = match words.has(Mod::U32) {
+            true => n.cmp(&third),
+            false => (n as i32).cmp(&(third as i32)),
+        };
+        [
+            (Mod::EQ, order.is_eq()),
+            (Mod::NE, order.is_ne()),
+            (Mod::LT, order.is_lt()),
+            (Mod::LE, order.is_le()),
+            (Mod::GT, order.is_gt()),
+            (Mod::GE, order.is_ge()),
+        ]
+        .into_iter()
+        .find(|(word, _)| words.has(*word))
+        .map(|(_, holds)| holds)
+    };
+    let [where_true, where_false] = [of(chosen[0])?, of(chosen[1])?];
+    let combine = |outcome: bool, other: bool| match () {
+        () if words.has(Mod::OR) => outcome || other,
+        () if words.has(Mod::XOR) => outcome != other,
+        () => outcome && other,
+    };
+    // The first input is the predicate that chose, the second what the outcome is combined with.
+    let holds = |row: u8| {
+        let outcome = if row & 4 != 0 { where_true } else { where_false };
+        combine(outcome, row & 2 != 0)
+    };
+    let other = inst.operand(ISETP::X);
+    // Rows that cannot be say nothing: a copy is one so.
+    let may_be = |row: u8| row & 1 != 0 && (other != Operand::PT || row & 2 != 0);
+    let rows = (0..8).filter(|row| may_be(*row) && holds(*row));
+    let table = rows.fold(0, |table, row| table | 1 << row);
+    Some(plop3(inst.operand(ISETP::P), [Operand::Reg(chosen_by), other, Operand::PT], table))
+}
+
+/// The predicate by which an instruction gives one of two numbers: that where it is true, and that
+/// where it is not.
+fn chosen(body: &Body<'_>, values: &Values<'_>, id: InstId) -> Option<(RegUse, [u32; 2])> {
+    let inst = body.inst(id);
+    let number = |operand: Operand| match operand {
+        Operand::Imm(n) => Some(n as u32),
+        Operand::Reg(r) if r.reg.is_zero() && r.flags == RegFlags::NONE => Some(0),
+        _ => None,
+    };
+    let moved = |inst: View<'_>| effects::copies_words(inst).then(|| inst.get(MOV::B)).flatten();
+    match inst.op {
+        Opcode::SEL if inst.len() == SEL::COUNT && inst.guard.is_always() => {
+            let Operand::Reg(by) = inst.operand(SEL::X) else { return None };
+            by.reg.vreg()?;
+            let [a, b] = [SEL::A, SEL::B].map(|at| inst.operand(at));
+            Some((by, [number(a)?, number(b)?]))
+        }
+        Opcode::MOV if !inst.guard.is_always() => {
+            let first = number(moved(inst)?)?;
+            let kept = inst.tied().next()?;
+            let before = match kept.reg.is_zero() {
+                true => 0,
+                false => {
+                    let by = body.inst(values.writer(kept)?);
+                    number(moved(by).filter(|_| by.guard.is_always())?)?
+                }
+            };
+            let flags = if inst.guard.negated { RegFlags::NOT } else { RegFlags::NONE };
+            Some((RegUse { flags, ..RegUse::new(inst.guard.reg) }, [first, before]))
+        }
+        _ => None,
+    }
 }
 
 /// A register without its negation, and whether it has one.

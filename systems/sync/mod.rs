@@ -8,4 +8,5 @@ pub(crate) mod joined;
 pub mod progress;
 pub mod regions;
 pub mod together;
+pub mod whole_warp;
 pub mod workarounds;

@@ -10,6 +10,7 @@
 //! A uniform register that lives from block to block is kept for that alone in the whole kernel
 //! (`registers/uniform.rs`), so only so many do.
 
+use super::webs;
 use crate::analysis::Analyses;
 use crate::function::FunctionInfo;
 use crate::function::Options;
@@ -48,12 +49,18 @@ type Readers = Scratch<Vec<(InstId, BlockId)>>;
 pub fn convert_to_uniform_reg(
     code: Code<'_>,
     options: Read<'_, Options>,
-    info: Read<'_, FunctionInfo>,
+    mut info: Write<'_, FunctionInfo>,
     mut analyses: Write<'_, Analyses>,
     mut notes: Notes<'_>,
 ) {
     let target = options.target;
     let mut body = code.body();
+    let is_alone = info.entry && !body.facts().may_have(&[Opcode::PCALL]);
+    if is_alone && body.facts().may_have(&webs::ROOTS) {
+        let webs = webs::convert(&mut body, target, &mut analyses);
+        info.shares_uniform = webs > 0;
+        notes.count(webs);
+    }
     let (found, readers) = constants(&body, &mut analyses);
     if found.is_empty() {
         return;

@@ -2,3 +2,6 @@
 
 pub mod constants;
 pub mod dimensions;
+pub mod lanes;
+mod quads;
+mod webs;

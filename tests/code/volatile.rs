@@ -16,7 +16,7 @@ fn listing(how: &str) -> String {
          ld{how}.shared.u32 %r5, [%r4];\n\
          ld{how}.shared.u32 %r6, [%r4+4];\n\
          add.u32 %r7, %r5, %r6;\n\
-         L: ld{how}.shared.u32 %r8, [%r4+16]; add.u32 %r7, %r7, %r8;\n\
+         L: ld{how}.shared.u32 %r8, [%r4+16]; add.u32 %r7, %r7, %r8; add.u32 %r4, %r4, 4;\n\
          add.s32 %r1, %r1, 1; setp.lt.s32 %p, %r1, %r9; @%p bra L;\n\
          st.global.u32 [%rd1], %r7;\nret;\n}}\n"
     );

@@ -191,6 +191,8 @@ pub fn orias(source: &str, level: u8) -> Result<Vec<u8>, Failure> {
         let options = CompileOptions {
             opt_level: level,
             threads: 1,
+            // The validator and the checkers of each phase, too.
+            verify_each: std::env::var_os("ORIAS_FUZZ_VERIFY").is_some(),
             max_registers: few.and_then(|n| n.parse().ok()),
             ..CompileOptions::default()
         };

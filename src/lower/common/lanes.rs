@@ -8,6 +8,8 @@
 use crate::lower::context::cx::{Cx, Sel};
 use orias_components::{Guard, MemRef, Mod, Opcode, Operand, Reg, RegFile, RegFlags, RegUse};
 use orias_systems::build::{cell, not, r};
+use smallvec::SmallVec;
+use std::cell::RefCell;
 
 /// Lowers what may be several blocks, or takes no guard word by word, under the PTX guard: by a
 /// branch around it.
@@ -24,9 +26,12 @@ pub fn uniform(cx: &mut Cx<'_, '_>, cells: u8) -> Reg {
     cx.e.body.new_vreg(RegFile::UR, cells, cells.next_power_of_two())
 }
 
-/// The lane that runs the loop now, the first of those that still wait.
+/// The lane that runs the loop now, the first of those that still wait, or the group of those that
+/// have its values.
 pub struct Lane {
     pending: Operand,
+    /// Of a group: predicates that tell whether a lane has other values.
+    others: Option<RefCell<SmallVec<[Reg; 8]>>>,
 }
 
 impl Lane {
@@ -39,7 +44,15 @@ impl Lane {
             }
             _ => {
                 let from = cx.in_reg(from);
-                cx.e.put_if(self.pending, Opcode::R2UR, &[], 2, &[Operand::PT, to, from]);
+                let differs = match &self.others {
+                    Some(others) => {
+                        let differs = cx.e.temp_pred();
+                        others.borrow_mut().push(differs);
+                        r(differs)
+                    }
+                    None => Operand::PT,
+                };
+                cx.e.put_if(self.pending, Opcode::R2UR, &[], 2, &[differs, to, from]);
             }
         }
     }
@@ -66,11 +79,41 @@ pub fn lane_by_lane<'a, 'w>(
         let (pending, elected) = (cx.e.temp_pred(), cx.e.temp_pred());
         cx.e.mov_pred(r(pending), Operand::PT);
         let head = cx.e.open_new();
-        let lane = Lane { pending: r(pending) };
+        let lane = Lane { pending: r(pending), others: None };
         cx.e.put_if(r(pending), Opcode::ELECT, &[], 2, &[r(elected), Operand::URZ, Operand::PT]);
         f(cx, &lane)?;
         // The old `elected` of threads that are done means nothing.
         cx.e.plop3(r(pending), r(pending), not(r(elected)), Operand::PT, 0x80);
+        copy_last(cx);
+        back_while(cx, r(pending), head);
+        Ok(())
+    })
+}
+
+/// Lets the lanes run `f` in groups that have the same values, where what an instruction does is
+/// the same done twice: copies from shared memory, and what concerns caches. `f` is as that of
+/// [`lane_by_lane`]. (Observed: ptxas 13.0.88 goes by values or by lanes so.)
+pub fn value_by_value<'a, 'w>(
+    cx: &mut Cx<'a, 'w>,
+    f: impl FnOnce(&mut Cx<'a, 'w>, &Lane) -> Sel,
+) -> Sel {
+    under_guard(cx, |cx| {
+        let (pending, now) = (cx.e.temp_pred(), cx.e.temp_pred());
+        cx.e.mov_pred(r(pending), Operand::PT);
+        let head = cx.e.open_new();
+        let lane = Lane { pending: r(pending), others: Some(RefCell::default()) };
+        f(cx, &lane)?;
+        let others = lane.others.map(RefCell::into_inner).unwrap_or_default();
+        if others.is_empty() {
+            return Ok(());
+        }
+        let mut group = r(pending);
+        for differs in others {
+            cx.e.plop3(r(now), group, not(r(differs)), Operand::PT, 0x80);
+            copy_last(cx);
+            group = r(now);
+        }
+        cx.e.plop3(r(pending), r(pending), not(r(now)), Operand::PT, 0x80);
         copy_last(cx);
         back_while(cx, r(pending), head);
         Ok(())
@@ -95,6 +138,7 @@ pub fn copy_last(cx: &mut Cx<'_, '_>) {
             | Opcode::UTMAPF
             | Opcode::UTMAREDG
             | Opcode::UTMASTG
+            | Opcode::UTMACCTL
     );
     if copies && cx.e.body.inst(copy).guard.is_always() {
         let last = cx.e.body.block(block).insts().len() - 1;

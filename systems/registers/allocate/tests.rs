@@ -13,7 +13,7 @@ fn allocate(
     local_bytes: u32,
 ) -> Result<Spills, AllocateError> {
     body.edges_are_made();
-    super::allocate(body, &mut Analyses::default(), limits, local_bytes)
+    super::allocate(body, &mut Analyses::default(), limits, local_bytes, None)
 }
 
 /// A small generator of the same numbers everywhere.

@@ -8,7 +8,7 @@
 
 use super::groups::{groups_to_keep, wait};
 use crate::lower::common::access::address;
-use crate::lower::common::lanes::{at, lane_by_lane, unguarded};
+use crate::lower::common::lanes::{Lane, at, lane_by_lane, unguarded, value_by_value};
 use crate::lower::common::modifiers::{memory, operation};
 use crate::lower::common::policy::policy;
 use crate::lower::context::cx::{Cx, Sel, operand, type_at};
@@ -63,7 +63,7 @@ pub fn cp(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     } else if multicast {
         mods.push(Mod::MULTICAST);
     }
-    lane_by_lane(cx, |cx, lane| {
+    let put = |cx: &mut Cx<'_, '_>, lane: &Lane| {
         let to = match barrier {
             Some(barrier) => lane.all_to_uniform(cx, &[to[0], barrier]),
             None => lane.all_to_uniform(cx, &to),
@@ -78,7 +78,12 @@ pub fn cp(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
         let op = if reduces { Opcode::UBLKRED } else { Opcode::UBLKCP };
         cx.e.put(op, &mods, 0, &operands);
         Ok(())
-    })
+    };
+    // A copy that ends at a barrier counts there each time.
+    match reduces || barrier.is_some() {
+        true => lane_by_lane(cx, put),
+        false => value_by_value(cx, put),
+    }
 }
 
 /// `cp.async.bulk.prefetch.L2.global [address], size`
@@ -86,7 +91,7 @@ fn prefetch(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     let from = address(cx, operand(inst, 0)?, Space::Global)?;
     let size = size(cx, operand(inst, 1)?, None)?;
     let policy = policy(cx, inst)?;
-    lane_by_lane(cx, |cx, lane| {
+    value_by_value(cx, |cx, lane| {
         let from = lane.all_to_uniform(cx, &from);
         let size = lane.all_to_uniform(cx, &[size]);
         let mut operands = vec![at(from, 2), r(size)];

@@ -5,7 +5,7 @@
 //! which only the high half counts. Orders within the CTA take no instruction of their own.
 
 use crate::lower::common::access::in_one_register;
-use crate::lower::common::lanes::{lane_by_lane, under_guard};
+use crate::lower::common::lanes::{under_guard, value_by_value};
 use crate::lower::common::modifiers::space;
 use crate::lower::context::cx::{Cx, Sel, operand};
 use crate::ptx::program::{AddressBase, Instruction, Operand as Ptx};
@@ -71,7 +71,7 @@ fn init(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
         });
     }
     let address = in_one_register(cx, address, 24);
-    lane_by_lane(cx, |cx, lane| {
+    value_by_value(cx, |cx, lane| {
         let value = lane.all_to_uniform(cx, &word);
         let base = lane.all_to_uniform(cx, &[Operand::Reg(address.base)]);
         exchange(

@@ -6,7 +6,7 @@
 //! the CTA mask in its high half. As with other bulk copies, it is done lane by lane.
 
 use crate::lower::common::access::address;
-use crate::lower::common::lanes::{at, lane_by_lane};
+use crate::lower::common::lanes::{Lane, at, lane_by_lane, value_by_value};
 use crate::lower::common::modifiers::{memory, operation};
 use crate::lower::common::policy::policy;
 use crate::lower::context::cx::{Cx, Sel, operand};
@@ -91,7 +91,7 @@ pub fn copy(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     if reduces {
         mods.push(operation(inst)?);
     }
-    lane_by_lane(cx, |cx, lane| {
+    let put = |cx: &mut Cx<'_, '_>, lane: &Lane| {
         let run = lane.all_to_uniform(cx, &place);
         let map = lane.all_to_uniform(cx, &map);
         let mut operands = vec![at(run, place.len() as u8), at(map, 2)];
@@ -103,7 +103,11 @@ pub fn copy(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
         }
         cx.e.put(op, &mods, 0, &operands);
         Ok(())
-    })
+    };
+    match op {
+        Opcode::UTMALDG | Opcode::UTMAREDG => lane_by_lane(cx, put),
+        _ => value_by_value(cx, put),
+    }
 }
 
 /// The offsets of im2col in 16 bits: one, two of 8 bits, or three of 5.

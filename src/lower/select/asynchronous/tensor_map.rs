@@ -4,7 +4,7 @@
 //! Where the fields are: `targets/tensor_map.rs`.
 
 use crate::lower::common::access::address;
-use crate::lower::common::lanes::{at, lane_by_lane};
+use crate::lower::common::lanes::{at, value_by_value};
 use crate::lower::common::modifiers::memory;
 use crate::lower::common::windows::{CONST_WINDOW, PARAM_WINDOW, driver_pair};
 use crate::lower::context::cx::{Cx, Sel, operand};
@@ -204,7 +204,7 @@ pub fn prefetch(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
         cx.e.add64(sum, halves(window), map);
         map = halves(sum);
     }
-    lane_by_lane(cx, |cx, lane| {
+    value_by_value(cx, |cx, lane| {
         let map = lane.all_to_uniform(cx, &map);
         cx.e.put(Opcode::UTMACCTL, &[Mod::PF], 0, &[at(map, 2)]);
         Ok(())

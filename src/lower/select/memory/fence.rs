@@ -5,7 +5,7 @@
 //! memory of a cluster, there is nothing to do after an acquire.
 
 use crate::lower::common::access::address;
-use crate::lower::common::lanes::lane_by_lane;
+use crate::lower::common::lanes::value_by_value;
 use crate::lower::common::modifiers::scope;
 use crate::lower::common::order::membar;
 use crate::lower::context::cx::{Cx, Sel, operand};
@@ -75,7 +75,7 @@ fn tensor_map(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
         return Ok(());
     }
     let map = address(cx, operand(inst, 0)?, Space::Generic)?;
-    lane_by_lane(cx, |cx, lane| {
+    value_by_value(cx, |cx, lane| {
         let map = lane.all_to_uniform(cx, &map);
         cx.e.put(Opcode::DEPBAR, &[], 0, &[orias_systems::build::imm(0x3f)]);
         cx.e.put(Opcode::UTMACCTL, &[Mod::IV], 0, &[crate::lower::common::lanes::at(map, 2)]);

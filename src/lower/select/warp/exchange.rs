@@ -256,6 +256,14 @@ fn lowest(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
         Ptx::Pair(both) => (cx.dst(&both.0)?, cx.dst_pred(&both.1)?),
         _ => return Err("destination".into()),
     };
+    if member_mask(cx, operand(inst, 1)?)? == Operand::Imm(u64::from(u32::MAX)) {
+        cx.e.put(Opcode::WARPSYNC, &[Mod::ALL], 0, &[]);
+        let lane = uniform(cx, 1);
+        cx.e.put(Opcode::ELECT, &[], 2, &[p, r(lane), Operand::PT]);
+        cx.e.mov(r(d), r(lane));
+        return Ok(());
+    }
+    // (ptxas 13.0.88 asks whoever runs behind WARPSYNC.EXCLUSIVE.)
     let mask = cx.src(operand(inst, 1)?, Type::U32)?;
     let mask = cx.in_reg(mask);
     let members = converge(cx, operand(inst, 1)?)?;
