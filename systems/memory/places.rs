@@ -106,15 +106,17 @@ pub(crate) fn access(inst: View<'_>, info: &FunctionInfo) -> Option<Access> {
     Some(Access { space, is_load, load, place: place?, value: value?, how, part })
 }
 
+/// Whether an instruction may access memory, or have something to do with it.
+pub(crate) fn may_access(op: Opcode) -> bool {
+    op.has(Props::EFFECT.with(Props::STORE).with(Props::LOAD))
+}
+
 /// The spaces that may be others behind an instruction, of this thread's or another's doing; `at` is
 /// its place in its block.
 pub(crate) fn changes(body: &Body<'_>, insts: &[InstId], at: usize) -> Changes {
-    let inst = body.inst(insts[at]);
-    let op = inst.op;
-    if !op.has(Props::EFFECT.with(Props::STORE).with(Props::LOAD)) {
-        return 0;
-    }
+    let op = body.op(insts[at]);
     match op {
+        _ if !may_access(op) => 0,
         Opcode::STS | Opcode::ATOMS => SHARED | GENERIC,
         Opcode::STG | Opcode::ATOMG | Opcode::REDG => GLOBAL | GENERIC,
         Opcode::STL => LOCAL | GENERIC,
@@ -122,7 +124,7 @@ pub(crate) fn changes(body: &Body<'_>, insts: &[InstId], at: usize) -> Changes {
         _ if op.has(Props::BRANCH) => 0,
         // Threads meet to exchange values, which orders no memory; `bar.warp.sync` does.
         Opcode::WARPSYNC if is_of_next(body, insts, at) => 0,
-        _ if op.has(Props::EFFECT) || effects::sees_other_threads(inst) => ALL,
+        _ if op.has(Props::EFFECT) || effects::sees_other_threads(body.inst(insts[at])) => ALL,
         // A load.
         _ => 0,
     }

@@ -235,7 +235,7 @@ impl Walk {
                 }
                 continue;
             }
-            if self.looks_at_memory {
+            if self.looks_at_memory && places::may_access(inst.op) {
                 let changed = places::changes(body, &insts, at);
                 if changed != 0 {
                     self.memory.change(changed, &mut self.last);
