@@ -64,6 +64,7 @@ knobs! {
     BranchOptConvergence Some(464), Initial::Is(1), 1, "OriBranchOpt looks at a block again that it has changed; off, each block has one rewrite";
     GeneralOptimization Some(487), Initial::Is(1), 1, "Optimizations run that correct code does not need";
     OptimizationBudget Some(499), Initial::Is(MANY), MANY, "So many of the phases that want more than -O1 run, in their order: for bisecting";
+    LinearReplacement Some(416), Initial::Is(1), 1, "OriLinearReplacement runs";
     PredicationRegions Some(577), Initial::Is(1), 1, "OriDoPredication does ways of branches under their condition";
     PredicationAlone None, Initial::Of(|t| t.predication.alone), MANY, "OriDoPredication: most instructions of a way where the other one is empty";
     PredicationEach None, Initial::Of(|t| t.predication.each), MANY, "OriDoPredication: most instructions of each of two ways";

@@ -362,7 +362,7 @@ pub static PHASES: [Phase; 159] = [
     phase(32, "OptimizeNaNOrZero", Early, Optimization, Unstated, optional(system!(nan_or_zero::optimize_nan_or_zero where |f| f.may_have(&nan_or_zero::KNOWN)))),
     phase(33, "GeneralOptimize", Early, Optimization, Unstated, optional(system!(fold::general_optimize))),
     phase(34, "DoSwitchOptSecond", Early, Optimization, Above(1), optional(system!(switch_opt::do_switch_opt_second where |f| f.may_have(&[Opcode::BRA])))),
-    phase(35, "OriLinearReplacement", Early, Optimization, Unstated, optional(system!(linear::linear_replacement where |f| f.may_have(&linear::SUMS)))),
+    phase(35, "OriLinearReplacement", Early, Optimization, Unstated, optional(system!(linear::linear_replacement where |f| f.may_have(&linear::REPLACED)))),
     phase(36, "CompactLocalMemory", Early, Optimization, Unstated, optional(system!(local::compact_local_memory where |f| f.may_have(&[Opcode::LDL, Opcode::STL])))),
     phase(37, "ConvertMemoryToRegisterOrUniform", Early, Optimization, Unstated, optional(system!(local::convert_memory_to_register_or_uniform where |f| f.may_have(&[Opcode::LDL, Opcode::STL])))),
     // 3-mid-level-optimization

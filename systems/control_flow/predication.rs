@@ -59,11 +59,32 @@ pub fn do_predication(
         with_loads: knob(Knob::PredicationWithLoads),
         moves: knob(Knob::PredicationMoves),
     };
-    let mut body = code.body();
-    let order = analyses.order(&body);
-    let edit = FlowEdit::of(&body);
+    notes.count(convert_all(&mut code.body(), &mut analyses, options.target, limits));
+}
+
+/// Takes branches away whose ways do nothing but copy, and what of them has become ways so: what
+/// they bring is selected. How many there were. (A part of `OriLinearReplacement`.)
+pub fn select_copies(body: &mut Body<'_>, analyses: &mut Analyses, options: &Options) -> usize {
+    let knob = |knob| options.knobs.get(knob, options.target);
+    let moves = knob(Knob::PredicationMoves);
+    if knob(Knob::PredicationRegions) == 0 {
+        return 0;
+    }
+    let limits = Predication { alone: 0, each: 0, with_loads: 0, moves };
+    convert_all(body, analyses, options.target, limits)
+}
+
+/// Takes away the branches whose ways are within these limits; how many.
+fn convert_all(
+    body: &mut Body<'_>,
+    analyses: &mut Analyses,
+    target: &Target,
+    limits: Predication,
+) -> usize {
+    let order = analyses.order(body);
+    let edit = FlowEdit::of(body);
     let grown = scratch!(FxHashSet<BlockId>);
-    let mut work = Predicator { target: options.target, limits, edit, fixed: None, grown };
+    let mut work = Predicator { target, limits, edit, fixed: None, grown };
     let mut count = 0;
     // In the order of flow: what a block grows by has not grown itself, so that nothing is moved
     // again and again. Who has lost a branch may be a way now of the branch before it.
@@ -71,7 +92,7 @@ pub fn do_predication(
         let mut next = Some(block);
         while let Some(head) = next.take().filter(|b| body.has_block(*b)) {
             let before = count;
-            while work.convert(&mut body, head) {
+            while work.convert(body, head) {
                 count += 1;
             }
             if count > before
@@ -82,9 +103,9 @@ pub fn do_predication(
         }
     }
     if count > 0 {
-        work.edit.finish(&mut body);
+        work.edit.finish(body);
     }
-    notes.count(count);
+    count
 }
 
 /// A way of a branch that may be done under a condition.

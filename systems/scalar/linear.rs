@@ -14,7 +14,9 @@ use super::common::children;
 use super::values::{Values, plain};
 use crate::analysis::Analyses;
 use crate::analysis::liveness::{Cell, CellMap};
+use crate::control_flow::predication;
 use crate::function::Options;
+use crate::knobs::Knob;
 use crate::loops::pointers::{share_bases, share_pointers};
 use crate::notes::Notes;
 use crate::params::{Read, Write};
@@ -33,6 +35,9 @@ use std::sync::Arc;
 
 /// What makes sums.
 pub const SUMS: [Opcode; 3] = [Opcode::IADD3, Opcode::IMAD, Opcode::LEA];
+
+/// What phase 35 looks at: branches, too.
+pub const REPLACED: [Opcode; 4] = [Opcode::IADD3, Opcode::IMAD, Opcode::LEA, Opcode::BRA];
 
 /// A form of more terms is a value of its own.
 const MOST_TERMS: usize = 5;
@@ -54,8 +59,12 @@ pub fn linear_replacement(
     mut analyses: Write<'_, Analyses>,
     mut notes: Notes<'_>,
 ) {
-    if form.is_ssa {
+    if form.is_ssa && options.knobs.get(Knob::LinearReplacement, options.target) != 0 {
         let mut body = code.body();
+        if body.facts().may_have(&[Opcode::BRA]) {
+            notes.count(predication::select_copies(&mut body, &mut analyses, &options));
+            analyses.edges(&mut body);
+        }
         notes.count(share_pointers(&mut body, &mut analyses));
         notes.count(share_bases(&mut body, &mut analyses));
         notes.count(replace(&mut body, &mut analyses, &options, Wanted::Apart));
