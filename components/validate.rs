@@ -254,8 +254,12 @@ pub fn definitions(body: &Body<'_>, is_looked_at: impl Fn(BlockId) -> bool) -> R
     for id in body.layout().iter().filter(|id| is_looked_at(**id)) {
         for (n, inst) in body.block(*id).insts.iter().enumerate() {
             let mut bad = None;
-            body.inst(*inst).for_each_use(|r| {
-                if written[range(r)].contains(&false) {
+            let view = body.inst(*inst);
+            view.for_each_use(|r| {
+                let all = &written[range(r)];
+                // What is kept may be kept for some of its cells: nobody reads the others.
+                let is_kept = || view.tied().any(|tied| tied == r) && all.contains(&true);
+                if all.contains(&false) && !is_kept() {
                     bad = bad.or(Some(r));
                 }
             });
@@ -284,6 +288,19 @@ mod tests {
         let mut body = function.body();
         text::parse(text, &mut body).expect("the test's text is Ori");
         validate(&body).and_then(|()| definitions(&body, |_| true)).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn what_is_kept_may_be_kept_in_part() {
+        let kept = |cell: &str| {
+            let first =
+                format!("BB0:\n %P0, PT = ISETP.LT.AND RZ, 0x1, PT\n {cell} = MOV RZ, 0xf\n");
+            check(&format!(
+                "{first} @%P0 %R2:4 = LDS.128 [RZ] else %R1:4\n STS [RZ], %R2[1]\n EXIT PT"
+            ))
+        };
+        assert_eq!(kept("%R1[1]"), Ok(()));
+        assert!(kept("%R3").is_err());
     }
 
     #[test]
