@@ -33,11 +33,20 @@ struct Group {
 }
 
 fn compiled(opt_level: u8) -> Vec<Group> {
-    let options = CompileOptions { opt_level, threads: 1, ..Default::default() };
+    run(&CompileOptions { opt_level, threads: 1, ..Default::default() }, None)
+}
+
+/// All groups, or those that have other code than with these options instead.
+fn run(options: &CompileOptions, instead: Option<&CompileOptions>) -> Vec<Group> {
     let group = |source: &sources::Source| {
         let text = prepare::module(&source.text);
-        let made = ours::compile(&text, &options);
-        let made = made.unwrap_or_else(|e| panic!("{}: {e}", source.name));
+        let made = ours::compile(&text, options);
+        let mut made = made.unwrap_or_else(|e| panic!("{}: {e}", source.name));
+        if let Some(Ok(usual)) = instead.map(|options| ours::compile(&text, options))
+            && usual.cubin == made.cubin
+        {
+            made.cubin = None;
+        }
         let there = |name: &str| !made.refused.iter().any(|(n, _)| n == name);
         let setup = Setup { meaningful: true, prepared: true, ..Setup::default() };
         let run = |cubin: &Vec<u8>| differ::module(&text, cubin, setup, there);
@@ -154,4 +163,29 @@ fn the_coverage_set_runs_from_our_cubins_at_o0() {
 #[test]
 fn the_coverage_set_runs_from_our_cubins_at_o3() {
     whole_set(3);
+}
+
+/// Some twenty minutes in a release build, so it runs where it is asked for: `cargo test --release
+/// --test all -- --ignored each_phase_left_out`.
+#[test]
+#[ignore = "long"]
+fn the_coverage_set_runs_with_each_phase_left_out() {
+    let usual = CompileOptions { opt_level: 3, threads: 1, ..Default::default() };
+    let phases = orias_systems::pipeline::PHASES.iter().filter(|phase| phase.is_optional());
+    let mut wrong = Vec::new();
+    for phase in phases {
+        let disabled = vec![phase.name.to_string()];
+        let without = CompileOptions { disabled, ..usual.clone() };
+        let mut exceptions = Exceptions::of("O3");
+        let groups = run(&without, Some(&usual));
+        let ran: usize = groups.iter().map(|group| group.ran.len()).sum();
+        println!("{}: {ran} kernels of groups that have other code", phase.name);
+        for (group, verdict) in groups.iter().flat_map(|g| g.ran.iter().map(move |v| (g, v))) {
+            let at = |what: String| format!("without {}: {} {what}", phase.name, group.name);
+            wrong.extend(exceptions.judge(&group.name, verdict).map(at));
+            let name = &verdict.kernel;
+            wrong.extend(verdict.hazards.iter().map(|hazard| at(format!("{name}: {hazard}"))));
+        }
+    }
+    assert!(wrong.is_empty(), "{}\n{}", wrong.len(), wrong.join("\n"));
 }

@@ -16,6 +16,7 @@ const TURNED: &[(&str, &str, &str)] = &[
     ("BranchOptConvergence", "0", "branches/branches"),
     ("GeneralOptimization", "0", "vecadd/vecadd"),
     ("OptimizationBudget", "4", "vecadd/vecadd"),
+    ("LinearReplacement", "0", "tri_matmul_f16/tri_matmul_f16"),
     ("PredicationRegions", "0", "histogram/histogram"),
     ("PredicationAlone", "1", "branches/branches"),
     ("PredicationEach", "1", "switch_sparse/switch_sparse"),
