@@ -45,7 +45,9 @@ impl Approx {
             Approx::Tanh => libm::tanh(wide),
         };
         let y = y as f32;
-        if y.is_nan() { f32::from_bits(NAN32) } else { y }
+        // To the optimizer one NaN is as good as another: without this a release build gave the
+        // processor's own, -NaN, for the root of what is negative.
+        if y.is_nan() { std::hint::black_box(f32::from_bits(NAN32)) } else { y }
     }
 
     /// The same with subnormal operands and results flushed to zero of their sign: what `MUFU`

@@ -278,6 +278,28 @@ fn compact(body: &mut Body<'_>, info: &mut FunctionInfo, accesses: &[Access]) ->
     1
 }
 
+/// Of the registers that these loads keep where they do not load, the cells that something writes.
+fn written_of_kept(body: &Body<'_>, loads: &FxHashSet<InstId>) -> Scratch<FxHashSet<(VRegId, u8)>> {
+    let mut kept = scratch!(FxHashSet<VRegId>);
+    for id in loads {
+        kept.extend(body.inst(*id).tied().filter_map(|r| r.reg.vreg()));
+    }
+    let mut written = scratch!(FxHashSet<(VRegId, u8)>);
+    if kept.is_empty() {
+        return written;
+    }
+    for &block in body.layout() {
+        for &id in body.block(block).insts() {
+            body.inst(id).for_each_def(|r| {
+                if let Some(v) = r.reg.vreg().filter(|v| kept.contains(v)) {
+                    written.extend((r.cell..r.cell + r.count).map(|cell| (v, cell)));
+                }
+            });
+        }
+    }
+    written
+}
+
 /// Gives words that are only accessed as such registers, and returns how many accesses went. The
 /// registers are no values yet: several may write one.
 fn promote(body: &mut Body<'_>, accesses: &mut Vec<Access>, info: &FunctionInfo) -> usize {
@@ -295,6 +317,7 @@ fn promote(body: &mut Body<'_>, accesses: &mut Vec<Access>, info: &FunctionInfo)
     }
     accesses.retain(|access| !gone.contains(&access.id));
     let frame = info.local_bytes;
+    let written = written_of_kept(body, &gone);
     for &block in body.walk().iter() {
         body.rewrite(block, |body, out, id| {
             if !gone.contains(&id) {
@@ -323,7 +346,10 @@ fn promote(body: &mut Body<'_>, accesses: &mut Vec<Access>, info: &FunctionInfo)
                 let mut made = body.inst(id).to_inst();
                 made.guard = inst.guard;
                 if access.is_load {
-                    made.tied.extend(tied.map(part));
+                    // Of what is kept nobody reads the cells that nobody wrote.
+                    let is_there =
+                        |r: &RegUse| r.reg.vreg().is_none_or(|v| written.contains(&(v, r.cell)));
+                    made.tied.extend(tied.map(part).filter(is_there));
                 }
                 body.set_inst(id, &made);
                 out.keep(id);

@@ -6,12 +6,12 @@
 //! ways meet on which it may have changed (as phis of a variable are placed, one for each space).
 //!
 //! ptxas 13.0.88 does the same from -O2 on, over joins and around loops, for shared, global and
-//! generic memory (and for local memory, where it is no register): a store changes all of its space,
-//! whatever its place is, but for what it stores itself; one of generic memory changes every space,
-//! and each changes generic memory; what `ld.global.nc` loads never changes. Barriers, fences and
-//! WARPSYNC change all, exchanges of a warp nothing, atomic operations their space. A wide access is
-//! one of each of its words, though it never finds a wide one in two narrow ones, as we do. Left
-//! alone there as here: accesses under a guard, and strong ones.
+//! generic memory (and for local memory, where it is no register): a store changes all of its
+//! space, whatever its place is, but for what it stores itself; one of generic memory changes every
+//! space, and each changes generic memory; what `ld.global.nc` loads never changes. Barriers,
+//! fences and WARPSYNC change all, exchanges of a warp nothing, atomic operations their space. A
+//! wide access is one of each of its words, though it never finds a wide one in two narrow ones, as
+//! we do. Left alone there as here: accesses under a guard, and strong ones.
 
 use crate::analysis::ControlFlow;
 use crate::effects;
@@ -111,8 +111,8 @@ pub(crate) fn may_access(op: Opcode) -> bool {
     op.has(Props::EFFECT.with(Props::STORE).with(Props::LOAD))
 }
 
-/// The spaces that may be others behind an instruction, of this thread's or another's doing; `at` is
-/// its place in its block.
+/// The spaces that may be others behind an instruction, of this thread's or another's doing; `at`
+/// is its place in its block.
 pub(crate) fn changes(body: &Body<'_>, insts: &[InstId], at: usize) -> Changes {
     let op = body.op(insts[at]);
     match op {

@@ -74,8 +74,8 @@ impl Ranges {
         reader.is_some_and(|read| self.late.get(read as usize / 2).is_some_and(|l| *l))
     }
 
-    /// The ranges; those of convergence barriers reach as far as `barriers` says. `runs` says who runs
-    /// each block, where that is known.
+    /// The ranges; those of convergence barriers reach as far as `barriers` says. `runs` says who
+    /// runs each block, where that is known.
     pub fn compute(
         body: &Body<'_>,
         liveness: &Liveness,

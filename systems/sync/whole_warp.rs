@@ -1,10 +1,10 @@
 //! Who runs a block: the warp together, or a part of it that is the only one to run. What such a
 //! block writes once for the warp nobody else changes meanwhile.
 //!
-//! Behind `LateExpandSyncInstructions` the barriers say it. A warp begins a kernel together, threads
-//! part at a branch on what may differ, and those that BSSY found together are so again behind its
-//! BSYNC, if none leaves the region by BREAK. Where one of a branch's ways leads to BSYNC or ends
-//! the thread at once, those who go it wait or are gone while the others run.
+//! Behind `LateExpandSyncInstructions` the barriers say it. A warp begins a kernel together,
+//! threads part at a branch on what may differ, and those that BSSY found together are so again
+//! behind its BSYNC, if none leaves the region by BREAK. Where one of a branch's ways leads to
+//! BSYNC or ends the thread at once, those who go it wait or are gone while the others run.
 
 use super::joined::{gathers, parts};
 use crate::analysis::Analyses;

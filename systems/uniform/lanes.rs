@@ -3,8 +3,8 @@
 //!
 //! The machine takes some operands once for the warp, and PTX gives each thread its own: lowering
 //! goes around until no lane waits (`src/lower/common/lanes.rs`). There is one round where a group
-//! is of those who have the same values and the values are the same for all; and where each lane has
-//! a round and there is one: who comes there was elected.
+//! is of those who have the same values and the values are the same for all; and where each lane
+//! has a round and there is one: who comes there was elected.
 //!
 //! ptxas 13.0.88 has no such loop in CUTLASS's and Triton's kernels, and one around a copy that
 //! thread 0 alone comes to: it follows ELECT's predicate through logic, comparisons and branches,

@@ -3,11 +3,11 @@
 //!
 //! What holds afterwards, in blocks that no part of a warp runs beside another: of products whose
 //! descriptors have the same upper words no one but the first writes these, and before a loop where
-//! one leads to it alone; a word that is what it was is not written again; and the words for a factor
-//! that is in registers, which the product does not read, are written once.
+//! one leads to it alone; a word that is what it was is not written again; and the words for a
+//! factor that is in registers, which the product does not read, are written once.
 //!
 //! A product reads its descriptors as it is issued. (Observed: ptxas 13.0.88 writes them again at
-//! once, and leaves in the words of a factor in registers what was there, where something was or not.)
+//! once, and leaves in the words of a factor in registers what was there, if anything was.)
 
 use crate::analysis::ControlFlow;
 use crate::analysis::uses::Uses;

@@ -10,9 +10,9 @@
 //! Only in blocks that the warp runs together, or a part of it while no other one runs
 //! ([`whole_warp`]): a uniform register is one for all threads of the warp, whoever of them runs.
 //!
-//! ptxas 13.0.88 does so for descriptors of products and copies, with all that leads to them (stages
-//! of a pipeline that a loop counts, too), and computes there what no uniform register waits for as
-//! well.
+//! ptxas 13.0.88 does so for descriptors of products and copies, with all that leads to them
+//! (stages of a pipeline that a loop counts, too), and computes there what no uniform register
+//! waits for as well.
 
 use super::quads;
 use crate::analysis::liveness::{Cell, Liveness, kills};
@@ -333,8 +333,8 @@ impl<'a, 'w> Webs<'a, 'w> {
         }
     }
 
-    /// Where too many uniform registers would be live at once, gives up some values that live there;
-    /// whether there were any.
+    /// Where too many uniform registers would be live at once, gives up some values that live
+    /// there; whether there were any.
     fn relieve(&mut self) -> bool {
         let Some(crowd) = self.crowd() else { return false };
         // Those that only go where they are wanted: a copy each time is what there was before.
