@@ -63,7 +63,7 @@ pub(crate) fn construct(body: &mut Body<'_>, analyses: &mut Analyses, first: VRe
         edit.finish(body);
         return construct(body, analyses, first);
     }
-    let mut builder = Builder::new(body, map, &flow, &renamed);
+    let mut builder = Builder::new(body, map, &flow, &renamed, first);
     builder.place_phis(analyses);
     builder.number();
     let Builder { values, registers, order, touched, ties, split, phis, brought, .. } = builder;
@@ -141,6 +141,8 @@ struct Builder<'a, 'w> {
     map: &'a CellMap,
     flow: &'a ControlFlow,
     renamed: &'a BitVec,
+    /// Registers before it are values already.
+    first: VRegId,
     values: Groups,
     /// By cell: its value where the walk is.
     current: Scratch<Vec<Value>>,
@@ -173,12 +175,14 @@ impl<'a, 'w> Builder<'a, 'w> {
         map: &'a CellMap,
         flow: &'a ControlFlow,
         renamed: &'a BitVec,
+        first: VRegId,
     ) -> Self {
         Builder {
             body,
             map,
             flow,
             renamed,
+            first,
             values: Groups::new(),
             current: scratch!(Vec<Value>; NONE; map.count()),
             phis: scratch!(Vec<Phi>),
@@ -399,8 +403,10 @@ impl<'a, 'w> Builder<'a, 'w> {
         inst.for_each_def(|r| {
             let renamed = self.is_renamed(r);
             let any = self.map.cells(r).any(|cell| self.current[cell as usize] != NONE);
-            known |= any || !renamed;
-            ties.push(match (renamed, any) {
+            // A value from before, of which nothing was kept.
+            let is_value = !renamed && r.reg.vreg().is_some_and(|v| v.0 < self.first.0);
+            known |= any || !renamed && !is_value;
+            ties.push(match (renamed || is_value, any) {
                 (true, true) => Tie::Values(r),
                 (true, false) => Tie::Register(RegUse::new(Reg::zero(r.reg.file()))),
                 (false, _) => Tie::Register(r),
