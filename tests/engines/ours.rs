@@ -165,8 +165,8 @@ fn the_coverage_set_runs_from_our_cubins_at_o3() {
     whole_set(3);
 }
 
-/// Some twenty minutes in a release build, so it runs where it is asked for: `cargo test --release
-/// --test all -- --ignored each_phase_left_out`.
+/// A minute in a release build, and many without one, so it runs where it is asked for: `cargo test
+/// --release --test all -- --ignored each_phase_left_out`.
 #[test]
 #[ignore = "long"]
 fn the_coverage_set_runs_with_each_phase_left_out() {
