@@ -76,7 +76,12 @@ pub fn blocks(body: &Body<'_>, analyses: &mut Analyses) -> Option<Scratch<Vec<Ru
                 state =
                     state.min(if waiting + 1 >= succs.len() { Runs::Alone } else { Runs::Apart });
             }
-            for succ in succs {
+            for &succ in succs {
+                // Who does something there before waiting does so beside the others.
+                let is_beside = may_part(number)
+                    && body.block(succ).insts().len() > 1
+                    && ends_at_once(body, succ);
+                let state = if is_beside { Runs::Apart } else { state };
                 changed |= lower(&mut runs[succ.0 as usize], state);
             }
         }
