@@ -76,7 +76,10 @@ impl Table {
             let (start, end) = known.operands;
             known.key == key && self.operands[start as usize..end as usize] == *operands
         };
-        self.places.find(hash, same).map(|i| (*i as usize, self.all[*i as usize].to))
+        // The latest: one from another block may be no use here, and is there again then. Which comes
+        // first in the table follows from its size, which is of the functions before.
+        let latest = self.places.iter_hash(hash).filter(|i| same(i)).max();
+        latest.map(|i| (*i as usize, self.all[*i as usize].to))
     }
 
     fn insert(&mut self, hash: u64, key: Key, operands: &[Operand], to: RegUse) {
