@@ -5,7 +5,7 @@
 //! space in a block is that at the end of the block that dominates it at once, or a new one where
 //! ways meet on which it may have changed (as phis of a variable are placed, one for each space).
 //!
-//! ptxas 13.0.88 does the same from -O2 on, over joins and around loops, for shared, global and
+//! ptxas 13.0.88 -O3 does the same, over joins and around loops, for shared, global and
 //! generic memory (and for local memory, where it is no register): a store changes all of its
 //! space, whatever its place is, but for what it stores itself; one of generic memory changes every
 //! space, and each changes generic memory; what `ld.global.nc` loads never changes. Barriers,

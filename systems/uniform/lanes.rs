@@ -29,7 +29,7 @@ use smallvec::SmallVec;
 /// Instructions that a predicate is followed through.
 const MOST_STEPS: u32 = 8;
 
-/// Phases 61 and 81.
+/// Phase 61.
 pub fn propagate_varying(
     code: Code<'_>,
     form: Read<'_, Form>,

@@ -168,7 +168,7 @@ fn the_coverage_set_runs_from_our_cubins_at_o3() {
 /// A minute in a release build, and many without one, so it runs where it is asked for: `cargo test
 /// --release --test all -- --ignored each_phase_left_out`.
 #[test]
-#[ignore = "long"]
+#[ignore = "no command of CI runs it: a minute only in a release build; see tests/README.md"]
 fn the_coverage_set_runs_with_each_phase_left_out() {
     let usual = CompileOptions { opt_level: 3, threads: 1, ..Default::default() };
     let phases = orias_systems::pipeline::PHASES.iter().filter(|phase| phase.is_optional());
