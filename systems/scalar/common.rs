@@ -76,8 +76,8 @@ impl Table {
             let (start, end) = known.operands;
             known.key == key && self.operands[start as usize..end as usize] == *operands
         };
-        // The latest: one from another block may be no use here, and is there again then. Which comes
-        // first in the table follows from its size, which is of the functions before.
+        // The latest: one from another block may be no use here, and is there again then. Which
+        // comes first in the table follows from its size, which is of the functions before.
         let latest = self.places.iter_hash(hash).filter(|i| same(i)).max();
         latest.map(|i| (*i as usize, self.all[*i as usize].to))
     }
