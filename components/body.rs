@@ -55,7 +55,7 @@ pub struct Arena {
     registers: u64,
     /// What [`Stamps::flow`] was when the blocks' edges were made.
     pub(crate) edges: u64,
-    facts: Facts,
+    pub(crate) facts: Facts,
     operands: Vec<Packed>,
     side: Side,
     mods: ModsTable,

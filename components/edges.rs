@@ -94,6 +94,13 @@ pub fn check(body: &Body<'_>) -> Result<(), String> {
     Ok(())
 }
 
+/// Whether all that a block does besides branching is to compute and to load.
+fn only_computes(body: &Body<'_>, id: BlockId) -> bool {
+    let others = Props::EFFECT.with(Props::STORE).with(Props::CONVERGENT).with(Props::GROUP);
+    let insts = body.block(id).insts().iter().map(|id| body.op(*id));
+    insts.filter(|op| !op.is_branch()).all(|op| !op.has(others))
+}
+
 impl Body<'_> {
     /// Whether branches or the layout changed since the blocks' edges were made.
     pub fn edges_are_stale(&self) -> bool {
@@ -131,6 +138,12 @@ impl Body<'_> {
             let block = self.block_mut(id);
             block.succs.clear();
             block.succs.extend_from_slice(succs);
+        }
+        if succs.contains(&id)
+            && !self.facts().may_have_repeatable_loops()
+            && only_computes(self, id)
+        {
+            self.arena.facts.note_repeatable_loop();
         }
     }
 

@@ -12,11 +12,12 @@ pub struct Facts {
     opcodes: [u64; WORDS],
     props: Props,
     guards: bool,
+    repeatable_loops: bool,
 }
 
 impl Default for Facts {
     fn default() -> Facts {
-        Facts { opcodes: [0; WORDS], props: Props::NONE, guards: false }
+        Facts { opcodes: [0; WORDS], props: Props::NONE, guards: false, repeatable_loops: false }
     }
 }
 
@@ -33,6 +34,10 @@ impl Facts {
         self.guards = true;
     }
 
+    pub(crate) fn note_repeatable_loop(&mut self) {
+        self.repeatable_loops = true;
+    }
+
     /// Whether there may be an instruction with one of these opcodes.
     pub fn may_have(&self, ops: &[Opcode]) -> bool {
         ops.iter().any(|op| self.opcodes[*op as usize / 64] >> (*op as usize % 64) & 1 != 0)
@@ -46,6 +51,12 @@ impl Facts {
     /// Whether an instruction may have a guard.
     pub fn may_have_guards(&self) -> bool {
         self.guards
+    }
+
+    /// Whether a block may lead to itself, as edges were once made, that has no effect but what it
+    /// computes: such a loop may be unrolled.
+    pub fn may_have_repeatable_loops(&self) -> bool {
+        self.repeatable_loops
     }
 }
 

@@ -340,7 +340,7 @@ pub static PHASES: [Phase; 159] = [
     phase(11, "EarlyOriSimpleLiveDead", Setup, Optimization, Unstated, optional(system!(dead_code::simple_live_dead))),
     phase(12, "ReplaceUniformsWithImm", Setup, Optimization, Unstated, optional(system!(dimensions::replace_uniforms_with_imm))),
     phase(13, "OriSanitize", Setup, Validation, Unstated, always(system!(check::check_program))),
-    phase(14, "GeneralOptimizeEarly", Setup, Optimization, Unstated, optional(system!(fold::general_optimize))),
+    phase(14, "GeneralOptimizeEarly", Setup, Optimization, Unstated, optional(system!(fold::general_optimize where Facts::may_have_repeatable_loops))),
     // 2-early-optimization
     phase(15, "MergeEquivalentConditionalFlow", Early, Optimization, Unstated, PLANNED),
     phase(16, "DoSwitchOptFirst", Early, Optimization, Above(1), optional(system!(switch_opt::do_switch_opt_first where |f| f.may_have(&[Opcode::BRA])))),
@@ -349,7 +349,7 @@ pub static PHASES: [Phase; 159] = [
     phase(19, "OptimizeBindlessHeaderLoads", Early, Optimization, Unstated, GRAPHICS_ONLY),
     phase(20, "OriLoopSimplification", Early, Optimization, Unstated, PLANNED),
     phase(21, "OriSplitLiveRanges", Early, Optimization, Unstated, PLANNED),
-    phase(22, "OriCopyProp", Early, Optimization, Unstated, optional(system!(propagate::copy_prop))),
+    phase(22, "OriCopyProp", Early, Optimization, Unstated, optional(system!(propagate::copy_prop where Facts::may_have_repeatable_loops))),
     phase(23, "PerformPGO", Early, Optimization, Unstated, PLANNED),
     phase(24, "OriStrengthReduce", Early, Optimization, Unstated, marker(STRENGTH)),
     phase(25, "OriLoopUnrolling", Early, Optimization, Above(1), optional(system!(unroll::unroll_loops where |f| f.may_have(&[Opcode::BRA])))),

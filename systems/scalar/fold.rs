@@ -18,6 +18,10 @@ use orias_targets::Target;
 
 /// Phases `GeneralOptimize…`: copies, constants, algebra and dead code, and in SSA form fewer
 /// instructions of more: of what has changed since the last of them, and of what reads that.
+///
+/// Before SSA form only where a loop may be unrolled, which asks what it counts by and how long it
+/// is (and so `OriCopyProp`): in SSA form the next bundle finds all of it in less time. Left out
+/// everywhere it was 5 % of the corpus's time, and 0.1 % fewer instructions of Triton's kernels.
 pub fn general_optimize(
     code: Code<'_>,
     form: Read<'_, Form>,
