@@ -65,11 +65,13 @@ knobs! {
     GeneralOptimization Some(487), Initial::Is(1), 1, "Optimizations run that correct code does not need";
     OptimizationBudget Some(499), Initial::Is(MANY), MANY, "So many of the phases that want more than -O1 run, in their order: for bisecting";
     LinearReplacement Some(416), Initial::Is(1), 1, "OriLinearReplacement runs";
+    NestedCondBranch None, Initial::Is(5), MANY, "OptimizeNestedCondBranches: most instructions between two branches that become one; 0: none do";
     PredicationRegions Some(577), Initial::Is(1), 1, "OriDoPredication does ways of branches under their condition";
     PredicationAlone None, Initial::Of(|t| t.predication.alone), MANY, "OriDoPredication: most instructions of a way where the other one is empty";
     PredicationEach None, Initial::Of(|t| t.predication.each), MANY, "OriDoPredication: most instructions of each of two ways";
     PredicationWithLoads None, Initial::Of(|t| t.predication.with_loads), MANY, "OriDoPredication: most instructions of a way that loads from global memory";
     PredicationMoves None, Initial::Of(|t| t.predication.moves), MANY, "OriDoPredication: most copies of a way";
+    HoistRegisters None, Initial::Is(64), MANY, "OriHoistInvariants: most registers that are live in a loop with what is computed before it";
     RematRegisters None, Initial::Is(200), MANY, "OriDoRemat: where more registers than these are live, values are computed late";
     SwitchOptBudget None, Initial::Is(1024), MANY, "DoSwitchOpt: most values of a table";
     SwitchOptExtendedPatternMatch None, Initial::Is(1), 1, "DoSwitchOpt takes comparisons for order too, not only chains for equality";

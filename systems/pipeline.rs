@@ -17,10 +17,10 @@
 
 use crate::analysis::cfg;
 use crate::calls;
-use crate::control_flow::{branches, layout, predication, switch_opt, switches};
+use crate::control_flow::{branches, layout, nested, predication, switch_opt, switches};
 use crate::expand::{macros, place};
 use crate::legalize::{guards, operands};
-use crate::loops::unroll;
+use crate::loops::{invariants, unroll};
 use crate::memory::{atomics, local, vectorize};
 use crate::report::check;
 use crate::scalar::{common, dead_code, fold, linear, nan_or_zero, near, phis, propagate};
@@ -316,6 +316,7 @@ const STRENGTH: &str = "counters are values behind phase 26 only: what a loop ad
     constants are products since phase 9";
 const CONSTANTS: &str = "numbers come from no bank of compute code: in 324 modules ptxas 13.0.88 has \
     parameters, .const variables, addresses and tables of jumps and calls there, nothing else";
+const CONSTANTS_STAY: &str = "what came into loops since phase 76 is constants and copies, which ptxas 13.0.88 leaves there, too";
 const DUMPED: &str = "--dump-ir prints the IR around any phase, this one included";
 
 use self::Gate::{Above, Only, Unstated};
@@ -368,11 +369,11 @@ pub static PHASES: [Phase; 159] = [
     // 3-mid-level-optimization
     phase(38, "OriPerformLiveDeadSecond", Mid, Analysis, Unstated, optional(system!(dead_code::perform_live_dead))),
     phase(39, "ExtractShaderConstsFirst", Mid, Optimization, Unstated, marker(CONSTANTS)),
-    phase(40, "OriHoistInvariantsEarly", Mid, Optimization, Above(1), PLANNED),
+    phase(40, "OriHoistInvariantsEarly", Mid, Optimization, Above(1), optional(system!(invariants::hoist_invariants where |f| f.may_have(&[Opcode::BRA])))),
     phase(41, "Vectorization", Mid, Optimization, Unstated, optional(system!(vectorize::vectorize where |f| f.may_have(&vectorize::KNOWN)))),
     phase(42, "EmitPSI", Mid, Lowering, Unstated, GRAPHICS_ONLY),
     phase(43, "GeneralOptimizeMid", Mid, Optimization, Unstated, optional(system!(fold::general_optimize))),
-    phase(44, "OptimizeNestedCondBranches", Mid, Optimization, Above(1), PLANNED),
+    phase(44, "OptimizeNestedCondBranches", Mid, Optimization, Above(1), optional(system!(nested::optimize_nested_cond_branches where |f| f.may_have(&[Opcode::BRA])))),
     phase(45, "ConvertVTGReadWrite", Mid, Lowering, Unstated, GRAPHICS_ONLY),
     phase(46, "DoVirtualCTAExpansion", Mid, Lowering, Unstated, PLANNED),
     phase(47, "MarkAdditionalColdBlocks", Mid, Analysis, Unstated, PLANNED),
@@ -405,7 +406,7 @@ pub static PHASES: [Phase; 159] = [
     phase(73, "LateVectorization", Late, Optimization, Unstated, optional(system!(vectorize::vectorize where |f| f.may_have(&vectorize::KNOWN)))),
     phase(74, "LateOriCommoning", Late, Optimization, Unstated, optional(system!(common::late_commoning where |f| f.may_have_any(Props::MACRO)))),
     phase(75, "GeneralOptimizeLate2", Late, Optimization, Unstated, optional(system!(fold::general_optimize))),
-    phase(76, "OriHoistInvariantsLate", Late, Optimization, Above(1), PLANNED),
+    phase(76, "OriHoistInvariantsLate", Late, Optimization, Above(1), optional(system!(invariants::hoist_invariants where |f| f.may_have(&[Opcode::BRA])))),
     phase(77, "SinkCodeIntoBlock", Late, Optimization, Unstated, PLANNED),
     phase(78, "DoKillMovement", Late, Optimization, Above(2), PLANNED),
     phase(79, "DoTexMovement", Late, Optimization, Above(2), PLANNED),
@@ -422,7 +423,7 @@ pub static PHASES: [Phase; 159] = [
     // 5-legalization
     phase(90, "LateExpansionUnsupportedOps", Legal, Lowering, Unstated, PLANNED),
     phase(91, "LateMergeEquivalentConditionalFlow", Legal, Optimization, Unstated, PLANNED),
-    phase(92, "OriHoistInvariantsLate2", Legal, Optimization, Above(1), PLANNED),
+    phase(92, "OriHoistInvariantsLate2", Legal, Optimization, Above(1), marker(CONSTANTS_STAY)),
     phase(93, "LateExpansionUnsupportedOpsMid", Legal, Lowering, Unstated, PLANNED),
     phase(94, "ExpandJmxComputation", Legal, Lowering, Unstated, needed(system!(switches::expand_jmx_computation where |f| f.may_have(&[Opcode::SWITCH])))),
     phase(95, "LateArchOptimizeSecond", Legal, Optimization, Unstated, PLANNED),
@@ -434,7 +435,7 @@ pub static PHASES: [Phase; 159] = [
     phase(101, "InsertPseudoUseDefForConvUR", Legal, Lowering, Unstated, PLANNED),
     phase(102, "FixupGmmaSequence", Legal, Lowering, Unstated, PLANNED),
     phase(103, "LateEnforceArgumentRestrictions", Legal, Lowering, Unstated, needed(system!(operands::enforce_argument_restrictions))),
-    phase(104, "OriHoistInvariantsLate3", Legal, Optimization, Above(1), PLANNED),
+    phase(104, "OriHoistInvariantsLate3", Legal, Optimization, Above(1), marker(CONSTANTS_STAY)),
     phase(105, "AdvancedPhaseSetRegAttr", Legal, Gate, Unstated, marker("marks the place: its worker is phase 106")),
     phase(106, "OriSetRegisterAttr", Legal, Analysis, Unstated, PLANNED),
     phase(107, "OriCalcDependantTex", Legal, Analysis, Unstated, PLANNED),

@@ -11,6 +11,7 @@ pub mod frontiers;
 pub mod kept;
 pub mod liveness;
 pub mod loops;
+pub mod pressure;
 pub mod reaching;
 #[cfg(test)]
 pub(crate) mod testing;

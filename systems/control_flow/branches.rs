@@ -5,7 +5,7 @@
 //! * a branch to a block that only branches on goes where that one goes;
 //! * a branch to a block that only exits is that exit;
 //! * a conditional branch whose ways are the same, and a branch to the next block, go;
-//! * `@P BRA next; BRA far` becomes `@!P BRA far`;
+//! * `@P BRA next; BRA far` becomes `@!P BRA far`, in one block or two;
 //! * blocks that the entry does not reach go; a block moves to the end of its only predecessor when
 //!   that leads only there.
 //!
@@ -70,9 +70,11 @@ pub fn branch_opt(
             changed += thread_jumps(&mut body, *block);
             if converges || changed == before {
                 changed += simplify_end(&mut body, *block, layout.get(at + 1).copied());
+                changed += jump_over(&mut body, &layout[at..]);
             }
         }
         analyses.edges(&mut body);
+        changed += remove_empty(&mut body, &mut analyses);
         if converges {
             changed += merge_chains(&mut body);
         }
@@ -92,6 +94,28 @@ fn remove_unreachable(body: &mut Body<'_>, analyses: &mut Analyses) -> usize {
     let gone = scratch!(Vec<BlockId>).with(gone);
     body.remove_blocks(&gone);
     analyses.edges(body);
+    gone.len()
+}
+
+/// Blocks without instructions that control only falls into.
+fn remove_empty(body: &mut Body<'_>, analyses: &mut Analyses) -> usize {
+    let is_empty = |[above, block]: &[BlockId; 2]| {
+        let is_named = || {
+            let end = &body.block(*above).insts()[edges::first_branch(body, *above)..];
+            end.iter().any(|id| edges::targets(body.inst(*id)).any(|to| to == *block))
+        };
+        body.block(*block).insts().is_empty()
+            && body.block(*block).preds() == [*above]
+            && body.block(*block).succs().iter().all(|next| next != block)
+            && !body.block(*block).succs().is_empty()
+            && !is_named()
+    };
+    let gone = body.layout().array_windows().filter(|pair| is_empty(pair)).map(|[_, block]| *block);
+    let gone = scratch!(Vec<BlockId>).with(gone);
+    if !gone.is_empty() {
+        body.remove_blocks(&gone);
+        analyses.edges(body);
+    }
     gone.len()
 }
 
@@ -205,6 +229,34 @@ fn simplify_end(body: &mut Body<'_>, block: BlockId, next: Option<BlockId>) -> u
         }
     }
     changed
+}
+
+/// Where a block ends with a conditional branch over the next one, which only branches on: the
+/// condition inverted leads there at once, and control falls over.
+fn jump_over(body: &mut Body<'_>, layout: &[BlockId]) -> usize {
+    let [block, over, behind, ..] = layout else { return 0 };
+    let (Some(&last), [only]) = (body.block(*block).insts().last(), body.block(*over).insts())
+    else {
+        return 0;
+    };
+    let (branch, far) = (body.inst(last), body.inst(*only));
+    let is_plain = branch.op == Opcode::BRA
+        && !edges::is_unconditional(branch)
+        && edges::first_branch(body, *block) + 1 == body.block(*block).insts().len()
+        && edges::targets(branch).eq([*behind])
+        && far.op == Opcode::BRA
+        && edges::is_unconditional(far);
+    // Where something else leads to the block between, it is there to branch.
+    if !is_plain || body.block(*over).preds() != [*block] {
+        return 0;
+    }
+    let Some(new) = edges::targets(far).next().and_then(|to| inverted(branch, to)) else {
+        return 0;
+    };
+    let only = *only;
+    body.set_inst(last, &new);
+    body.remove(*over, only);
+    1
 }
 
 /// The branch with its one condition inverted, to another target.

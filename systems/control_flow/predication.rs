@@ -12,6 +12,7 @@
 //! `GeneralOptimizeLate2` makes the instruction before it a guarded one where nothing else reads
 //! its result. A load whose result meets is guarded right here, for it cannot be done in any case.
 
+use super::forks::{Fork, fork, operand};
 use crate::analysis::Analyses;
 use crate::build::plop3;
 use crate::effects;
@@ -22,7 +23,7 @@ use crate::params::{Read, Write};
 use crate::ssa::{Fixed, Form, copy, is_value};
 use orias_components::{
     BlockId, Body, Code, FlowEdit, Guard, Inst, InstId, Loc, Opcode, Operand, Props, Reg, RegFile,
-    RegFlags, RegUse, View, edges, phis, scratch, scratch::Scratch,
+    RegUse, edges, phis, scratch, scratch::Scratch,
 };
 use orias_targets::{Predication, Target};
 use rustc_hash::FxHashSet;
@@ -370,23 +371,7 @@ fn inner<'a>(body: &'a Body<'_>, block: BlockId) -> &'a [InstId] {
 
 /// The branch at a block's end, and ways of it that could be done under its condition.
 fn find(body: &Body<'_>, head: BlockId) -> Option<Region> {
-    let [one, two] = body.block(head).succs()[..] else { return None };
-    let insts = &body.block(head).insts()[edges::first_branch(body, head)..];
-    let branch = body.inst(*insts.first()?);
-    let is_alone = match insts {
-        [_] => true,
-        [_, second] => {
-            let second = body.inst(*second);
-            second.op == Opcode::BRA && edges::is_unconditional(second)
-        }
-        _ => false,
-    };
-    if branch.op != Opcode::BRA || !is_alone {
-        return None;
-    }
-    let taken = edges::targets(branch).next()?;
-    let other = if taken == one { two } else { one };
-    let when = condition(branch)?;
+    let Fork { when, to: [taken, other] } = fork(body, head)?;
     let unless = Guard { negated: !when.negated, ..when };
     let with = way(body, head, taken, when);
     let without = way(body, head, other, unless);
@@ -408,26 +393,6 @@ fn find(body: &Body<'_>, head: BlockId) -> Option<Region> {
         (_, Some(b)) if b.to.is_none() => region(SmallVec::from_slice(&[b]), taken, [head, other]),
         _ => None,
     }
-}
-
-/// The one condition of a branch, if a thread has it.
-fn condition(branch: View<'_>) -> Option<Guard> {
-    if !branch.mods().is_empty() {
-        return None;
-    }
-    let mut found = (!branch.guard.is_always()).then_some(branch.guard);
-    for operand in branch.sources() {
-        let Operand::Reg(r) = operand else { continue };
-        let negated = r.flags.has(RegFlags::NOT);
-        if r.reg.is_zero() && !negated {
-            continue;
-        }
-        if found.is_some() {
-            return None;
-        }
-        found = Some(Guard { reg: r.reg, negated });
-    }
-    found.filter(|guard| guard.reg.file() == RegFile::P && guard.reg.vreg().is_some())
 }
 
 /// A successor as a way of the branch in `head`.
@@ -495,11 +460,6 @@ fn keep(
     new.tied = smallvec::smallvec![other];
     body.set_inst(load, &new);
     true
-}
-
-fn operand(guard: Guard) -> Operand {
-    let flags = if guard.negated { RegFlags::NOT } else { RegFlags::NONE };
-    Operand::Reg(RegUse { flags, ..RegUse::new(guard.reg) })
 }
 
 /// `to = when ? with : without`.

@@ -130,6 +130,11 @@ pub(crate) fn changes(body: &Body<'_>, insts: &[InstId], at: usize) -> Changes {
     }
 }
 
+/// Whether a space is among those that change.
+pub(crate) fn changes_space(changes: Changes, space: Space) -> bool {
+    changes >> space as u8 & 1 != 0
+}
+
 /// The numbers that the spaces have.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Numbers([u32; 4]);

@@ -3,7 +3,7 @@
 
 use super::limits::Limits;
 use super::ranges::Segment;
-use orias_components::{Body, Opcode, Operand, RegFile, View};
+use orias_components::{Body, InstId, Opcode, Operand, RegFile, View};
 
 /// Registers that may be used at each point: `R0` up to this number.
 #[derive(Clone, Debug, Default)]
@@ -28,44 +28,57 @@ pub fn is_used(body: &Body<'_>) -> bool {
         && insts.any(|id| changes(body.inst(*id)).is_some())
 }
 
+/// How many registers there are behind an instruction, of so many before it.
+fn after(body: &Body<'_>, count: u32, id: InstId) -> u32 {
+    changes(body.inst(id)).map_or(count, |n| Limits::new(Some(n)).count(RegFile::R))
+}
+
+/// By block the fewest registers at its start, over all ways to it, in a function that begins with
+/// so many; None where no way leads.
+fn at_entries(body: &Body<'_>, first: u32) -> Vec<Option<u32>> {
+    let mut entry: Vec<Option<u32>> = vec![None; body.block_count()];
+    if let Some(block) = body.layout().first() {
+        entry[block.0 as usize] = Some(first);
+    }
+    let mut again = true;
+    while again {
+        again = false;
+        for &block in body.layout() {
+            let Some(count) = entry[block.0 as usize] else { continue };
+            let insts = body.block(block).insts().iter();
+            let count = insts.fold(count, |count, id| after(body, count, *id));
+            for succ in body.block(block).succs() {
+                let known = &mut entry[succ.0 as usize];
+                if known.is_none_or(|k| count < k) {
+                    *known = Some(count);
+                    again = true;
+                }
+            }
+        }
+    }
+    entry
+}
+
+/// By block the fewest registers at its start, where the function takes part in the pool; None
+/// where no way leads.
+pub fn registers_of_blocks(body: &Body<'_>, first: Option<u32>) -> Option<Vec<Option<u32>>> {
+    is_used(body).then(|| at_entries(body, Limits::new(first).count(RegFile::R)))
+}
+
 impl Pool {
     /// Of a function that begins with what `limits` allow; points count as in [`super::ranges`].
     pub fn of(body: &Body<'_>, limits: &Limits) -> Pool {
         if !is_used(body) {
             return Pool::default();
         }
-        // Fewest registers at the start of each block, over all ways to it.
         let first = limits.count(RegFile::R);
-        let mut entry: Vec<Option<u32>> = vec![None; body.block_count()];
-        if let Some(block) = body.layout().first() {
-            entry[block.0 as usize] = Some(first);
-        }
-        let after = |count: u32, inst: View<'_>| {
-            changes(inst).map_or(count, |n| Limits::new(Some(n)).count(RegFile::R))
-        };
-        let mut again = true;
-        while again {
-            again = false;
-            for &block in body.layout() {
-                let Some(mut count) = entry[block.0 as usize] else { continue };
-                for id in body.block(block).insts() {
-                    count = after(count, body.inst(*id));
-                }
-                for succ in body.block(block).succs() {
-                    let known = &mut entry[succ.0 as usize];
-                    if known.is_none_or(|k| count < k) {
-                        *known = Some(count);
-                        again = true;
-                    }
-                }
-            }
-        }
+        let entry = at_entries(body, first);
         let mut pieces: Vec<(Segment, u32)> = Vec::new();
         let mut point = 0;
         for &block in body.layout() {
             let mut count = entry[block.0 as usize].unwrap_or(first);
             for id in body.block(block).insts() {
-                let next = after(count, body.inst(*id));
+                let next = after(body, count, *id);
                 // What it takes it has afterwards, what it gives back it must not use any more.
                 let here = count.min(next);
                 match pieces.last_mut() {

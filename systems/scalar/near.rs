@@ -14,6 +14,7 @@ use super::sink;
 use super::values::Values;
 use crate::analysis::Analyses;
 use crate::analysis::liveness::{Cell, CellMap, Liveness};
+use crate::analysis::pressure;
 use crate::effects;
 use crate::function::{FunctionInfo, Options};
 use crate::knobs::Knob;
@@ -58,14 +59,15 @@ pub fn do_remat(
     // No more is live at once than there is.
     let all = (0..body.vreg_count() as u32).map(|id| body.vreg(VRegId(id)));
     let all: usize = all.filter(|v| v.file == RegFile::R).map(|v| usize::from(v.cells)).sum();
-    if all <= room || sink::at_most(&body, &analyses.cells(&body), RegFile::R) <= room {
+    if all <= room || pressure::at_most(&body, &analyses.cells(&body), RegFile::R) <= room {
         return;
     }
     let liveness = analyses.liveness(&body);
     let mut live = liveness.cells();
     let crowded = body.layout().iter().copied();
-    let crowded = crowded
-        .filter(|block| sink::most_live(&body, (&liveness, &mut live), RegFile::R, *block) > room);
+    let crowded = crowded.filter(|block| {
+        pressure::most_live(&body, (&liveness, &mut live), RegFile::R, *block) > room
+    });
     let crowded = scratch!(Vec<BlockId>).with(crowded);
     if crowded.is_empty() {
         return;
@@ -84,7 +86,7 @@ pub fn do_remat(
         once: &once,
     };
     let orders = crowded.iter().filter_map(|block| {
-        let crowds = sink::crowds(&body, (&liveness, &mut live), (RegFile::R, room), *block);
+        let crowds = pressure::crowds(&body, (&liveness, &mut live), (RegFile::R, room), *block);
         Some((*block, look.order(*block, &crowds)?))
     });
     let orders = scratch!(Vec<(BlockId, Moved)>).with(orders);
