@@ -62,7 +62,7 @@ impl Facts {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Function, Guard, Inst, Loc, Opcode, Props, RegFile};
+    use crate::{Function, Guard, Inst, Loc, Opcode, Operand, Props, RegFile};
 
     #[test]
     fn edits_note_what_a_function_may_have() {
@@ -80,5 +80,24 @@ mod tests {
         assert!(body.facts().may_have_guards() && body.facts().may_have_any(Props::STORE));
         body.clear();
         assert!(!body.facts().may_have(Opcode::LIST), "the next function has nothing yet");
+    }
+
+    #[test]
+    fn edges_note_a_loop_of_one_block_that_only_computes() {
+        let has = |inside: Opcode| {
+            let mut function = Function::default();
+            let mut body = function.body();
+            let block = body.new_block();
+            body.push(block, Inst::new(inside, &[], 0, &[]), Loc::default());
+            let back = [Operand::PT, Operand::Block(block)];
+            body.push(block, Inst::new(Opcode::BRA, &[], 0, &back), Loc::default());
+            assert!(!body.facts().may_have_repeatable_loops(), "edges are not made yet");
+            body.update_edges();
+            body.facts().may_have_repeatable_loops()
+        };
+        assert_eq!(
+            [Opcode::IADD3, Opcode::LDG, Opcode::STG, Opcode::BAR].map(has),
+            [true, true, false, false]
+        );
     }
 }

@@ -69,8 +69,10 @@ pub fn branch_opt(
             let before = changed;
             changed += thread_jumps(&mut body, *block);
             if converges || changed == before {
-                changed += simplify_end(&mut body, *block, layout.get(at + 1).copied());
-                changed += jump_over(&mut body, &layout[at..]);
+                changed += match simplify_end(&mut body, *block, layout.get(at + 1).copied()) {
+                    0 => jump_over(&mut body, &layout[at..]),
+                    simplified => simplified,
+                };
             }
         }
         analyses.edges(&mut body);

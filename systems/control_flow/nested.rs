@@ -32,6 +32,9 @@ use std::sync::Arc;
 const AND: u8 = 0x80;
 const OR: u8 = 0xfc;
 
+/// Blocks that more ways come to are left alone.
+const MOST_WAYS: usize = 64;
+
 /// Phase 44.
 pub fn optimize_nested_cond_branches(
     code: Code<'_>,
@@ -141,6 +144,10 @@ impl Nested {
                 _ => continue,
             };
             if to == other || to == way || !self.is_short(body, analyses, way) {
+                continue;
+            }
+            // Each edge there is looked at for each branch that goes.
+            if [to, other].iter().any(|block| body.block(*block).preds().len() > MOST_WAYS) {
                 continue;
             }
             let pair = Pair { way, first, second, to, other };

@@ -118,6 +118,8 @@ struct Search<'a, 'w> {
     fixed: Fixed,
     /// By loop what of memory changes in it.
     changes: Scratch<Vec<Changes>>,
+    /// By loop, whether a thread may end in it, or in what it calls: an edge that is none.
+    ends: Scratch<Vec<bool>>,
     /// Cells of uniform registers that some loop writes.
     uniform: Scratch<BitVec>,
     /// By cell: 1 + the innermost loop that computes it, as far as that is known and once the
@@ -137,13 +139,16 @@ impl<'a, 'w> Search<'a, 'w> {
     ) -> Search<'a, 'w> {
         let loops = flow.loops();
         let mut changes = scratch!(Vec<Changes>; 0; loops.all.len());
+        let mut ends = scratch!(Vec<bool>; false; loops.all.len());
         let mut uniform = scratch!(BitVec).fill_with(false, map.count());
         for block in body.layout() {
             let Some(at) = loops.innermost[block.0 as usize] else { continue };
             let insts = body.block(*block).insts();
             for (n, id) in insts.iter().enumerate() {
                 changes[at] |= places::changes(body, insts, n);
-                body.inst(*id).for_each_def(|r| {
+                let inst = body.inst(*id);
+                ends[at] |= may_end(inst);
+                inst.for_each_def(|r| {
                     if matches!(r.reg.file(), RegFile::UR | RegFile::UP) {
                         map.cells(r).for_each(|cell| uniform.set(cell as usize, true));
                     }
@@ -153,13 +158,14 @@ impl<'a, 'w> Search<'a, 'w> {
         for at in (0..loops.all.len()).rev() {
             if let Some(parent) = loops.all[at].parent {
                 changes[parent] |= changes[at];
+                ends[parent] |= ends[at];
             }
         }
         let fixed = Fixed::of(body);
         let home = scratch!(Vec<u32>; 0; map.count());
         let by = scratch!(Vec<u32>; 0; map.count());
         let found = scratch!(Vec<Invariant>);
-        Search { body, flow, loops, map, info, fixed, changes, uniform, home, by, found }
+        Search { body, flow, loops, map, info, fixed, changes, ends, uniform, home, by, found }
     }
 
     /// All of them, each behind those that it reads.
@@ -218,7 +224,8 @@ impl<'a, 'w> Search<'a, 'w> {
             }
             if let Some(load) = load {
                 let mut exits = around.exits.iter();
-                if places::changes_space(self.changes[of], load.space)
+                if self.ends[of]
+                    || places::changes_space(self.changes[of], load.space)
                     || !exits.all(|(from, _)| dominators.dominates(at, *from))
                 {
                     break;
@@ -263,6 +270,11 @@ impl<'a, 'w> Search<'a, 'w> {
         }
         home == Some(of)
     }
+}
+
+/// Whether a thread may end there.
+fn may_end(inst: View<'_>) -> bool {
+    inst.op == Opcode::PCALL || inst.op.is_branch() && edges::targets(inst).next().is_none()
 }
 
 /// Whether an instruction only computes or loads, always.
