@@ -1,9 +1,8 @@
-//! A function's body: its columns in the ECS by dense ids, and the edits that phases make.
+//! A function's body: what its tables hold by dense ids, and the edits that phases make.
 //!
-//! Instructions, blocks and registers are entities of three tables. Rows are spawned in batches,
-//! never despawned and never moved between tables, so an id is a row and each table is one slice.
+//! An id is a row of one of the world's tables ([`crate::world`]), each of which is one slice here.
 //! Rows beyond the function's count wait for the next one; where they do not suffice, what is new
-//! lies in [`Arena`] until [`settle`] spawns it. A removed instruction or block leaves a tombstone.
+//! lies in [`Arena`] until it is spawned. A removed instruction or block leaves a tombstone.
 
 use crate::block::Block;
 use crate::facts::Facts;
@@ -19,19 +18,8 @@ use crate::register::{Reg, RegFile, VReg};
 use crate::scratch;
 use crate::scratch::Scratch;
 use crate::work;
-use bevy_ecs::change_detection::{ContiguousMut, Tick};
 use bevy_ecs::prelude::*;
-use bevy_ecs::query::{ArchetypeFilter, ContiguousQueryData};
-use bevy_ecs::system::{
-    SystemAccess, SystemMeta, SystemParam, SystemParamValidationError, SystemState,
-};
-use bevy_ecs::world::unsafe_world_cell::UnsafeWorldCell;
 use std::ops::{Deref, DerefMut};
-
-/// Rows that a new world has of instructions and registers, and of blocks: as many as a small
-/// function needs.
-const FIRST_ROWS: usize = 64;
-const FIRST_BLOCKS: usize = 16;
 
 /// Edits that are known one by one at least.
 const LONGEST_LOG: usize = 64;
@@ -39,9 +27,9 @@ const LONGEST_LOG: usize = 64;
 /// What a function has besides its entities: operands, and rows that are not spawned yet.
 #[derive(Resource, Debug, Default)]
 pub struct Arena {
-    insts: usize,
+    pub(crate) insts: usize,
     pub(crate) blocks: usize,
-    vregs: usize,
+    pub(crate) vregs: usize,
     /// Grows with each change of the body, over functions too.
     edits: u64,
     /// The instructions that the last edits were of, one for each: [`NOT_AN_INST`] where it was of
@@ -60,11 +48,11 @@ pub struct Arena {
     side: Side,
     mods: ModsTable,
     pub(crate) layout: Vec<BlockId>,
-    more_rows: Vec<Row>,
-    more_locs: Vec<LocId>,
+    pub(crate) more_rows: Vec<Row>,
+    pub(crate) more_locs: Vec<LocId>,
     locs: Vec<Loc>,
-    more_blocks: Vec<Block>,
-    more_vregs: Vec<VReg>,
+    pub(crate) more_blocks: Vec<Block>,
+    pub(crate) more_vregs: Vec<VReg>,
 }
 
 /// Numbers that differ whenever what they are of does, over functions too: what was true at the
@@ -138,257 +126,15 @@ impl Arena {
     }
 }
 
-const NO_VREG: VReg =
-    VReg { id: VRegId(u32::MAX), file: RegFile::R, cells: 1, align: 1, assigned: None };
-
-/// Gives a world the tables of a body, empty.
-pub fn prepare(world: &mut World) {
-    if world.contains_resource::<Arena>() {
-        return;
-    }
-    world.init_resource::<Arena>();
-    world.spawn_batch((0..FIRST_ROWS).map(|_| (Row::NONE, LocId::NONE)));
-    world.spawn_batch((0..FIRST_BLOCKS).map(|_| Block::NONE));
-    world.spawn_batch((0..FIRST_ROWS).map(|_| NO_VREG));
-}
-
-/// Spawns what the body grew by since the last time. Between two phases.
-pub fn settle(world: &mut World) {
-    let arena = world.resource_mut::<Arena>().into_inner();
-    if arena.is_settled() {
-        return;
-    }
-    // Some more, so that a function that grows step by step is not spawned step by step: a part of
-    // what there is, for each row costs five times its size in what the world knows of it.
-    let spare = |more: usize, all: usize| if more == 0 { 0 } else { FIRST_ROWS / 2 + all / 32 };
-    let (rows, locs) = (std::mem::take(&mut arena.more_rows), std::mem::take(&mut arena.more_locs));
-    let blocks = std::mem::take(&mut arena.more_blocks);
-    let vregs = std::mem::take(&mut arena.more_vregs);
-    let spare_rows = spare(rows.len(), arena.insts);
-    let spare_blocks = spare(blocks.len(), arena.blocks);
-    let spare_vregs = spare(vregs.len(), arena.vregs);
-    // In SSA form there will be about as many registers as instructions.
-    let registers = vregs.len().max(rows.len());
-    let more = [rows.len(), spare_rows, blocks.len(), spare_blocks, registers, spare_vregs];
-    expect_entities(world, more.iter().sum());
-    let none = (0..spare_rows).map(|_| (Row::NONE, LocId::NONE));
-    world.spawn_batch(rows.into_iter().zip(locs).chain(none));
-    world.spawn_batch(blocks.into_iter().chain((0..spare_blocks).map(|_| Block::NONE)));
-    world.spawn_batch(vregs.into_iter().chain((0..spare_vregs).map(|_| NO_VREG)));
-}
-
-/// So many more entities at once are more than what is wasted on telling the world of them.
-const MANY_ENTITIES: usize = 1 << 15;
-
-/// Gives a world's list of entities room for many that come now. By itself the list doubles, one
-/// entity at a time, and writes to all the room that it has: for two million and one entities of 24
-/// bytes it touched 100 MB, beside 50 of the list before. It grows to what the last of its entities
-/// needs at once, where that is named first.
-fn expect_entities(world: &mut World, more: usize) {
-    if more < MANY_ENTITIES {
-        return;
-    }
-    let all = more + world.archetypes().iter().map(|one| one.len() as usize).sum::<usize>();
-    let last = u32::try_from(all).ok().and_then(Entity::from_raw_u32);
-    // One that nobody has yet, and behind this nobody has it again.
-    if let Some(last) = last.filter(|_| world.entities().len() as usize <= all)
-        && world.spawn_empty_at(last).is_ok()
-    {
-        world.despawn_no_free(last);
-    }
-}
-
-/// The tables and the arena of a world's function, as a system parameter.
-#[derive(SystemParam)]
-pub struct Tables<'w, 's> {
-    insts: Query<'w, 's, (&'static mut Row, &'static mut LocId)>,
-    blocks: Query<'w, 's, &'static mut Block>,
-    vregs: Query<'w, 's, &'static mut VReg>,
-    arena: ResMut<'w, Arena>,
-}
-
-/// The one table of a query: [`prepare`] has spawned it.
-fn slice<'w, 's, D, F>(query: Query<'w, 's, D, F>) -> D::Contiguous<'w, 's>
-where
-    D: ContiguousQueryData + bevy_ecs::query::IterQueryData,
-    F: ArchetypeFilter,
-{
-    let all = query.contiguous_iter_inner().ok();
-    all.and_then(|mut all| all.next()).expect("the world was prepared: one table of components")
-}
-
-/// A function whose tables were looked up once, for one phase after another. What it grows by stays
-/// beside its tables until this goes and [`settle`] spawns it.
-pub struct Held<'w> {
-    rows: ContiguousMut<'w, Row>,
-    locs: ContiguousMut<'w, LocId>,
-    blocks: ContiguousMut<'w, Block>,
-    vregs: ContiguousMut<'w, VReg>,
-    arena: &'w mut Arena,
-}
-
-impl<'w> Tables<'w, '_> {
-    /// The function of the world.
-    pub fn hold(self) -> Held<'w> {
-        let (rows, locs) = slice(self.insts);
-        Held {
-            rows,
-            locs,
-            blocks: slice(self.blocks),
-            vregs: slice(self.vregs),
-            arena: self.arena.into_inner(),
-        }
-    }
-}
-
-impl<'w> Held<'w> {
-    /// The function, for changes.
-    pub fn body(&mut self) -> Body<'_> {
-        Body {
-            rows: self.rows.bypass_change_detection(),
-            locs: self.locs.bypass_change_detection(),
-            blocks: self.blocks.bypass_change_detection(),
-            vregs: self.vregs.bypass_change_detection(),
-            arena: self.arena,
-        }
-    }
-
-    /// What the function has besides its tables.
-    pub fn arena(&self) -> &Arena {
-        self.arena
-    }
-
-    fn into_body(self) -> Body<'w> {
-        Body {
-            rows: self.rows.into_iter().into_slice(),
-            locs: self.locs.into_iter().into_slice(),
-            blocks: self.blocks.into_iter().into_slice(),
-            vregs: self.vregs.into_iter().into_slice(),
-            arena: self.arena,
-        }
-    }
-}
-
-/// The function of a world, as a system parameter: for phases that edit it.
-pub struct Code<'w>(Body<'w>);
-
-impl<'w> Code<'w> {
-    /// The function in the phase's world, for changes.
-    pub fn body(self) -> Body<'w> {
-        self.0
-    }
-}
-
-impl<'w> From<Body<'w>> for Code<'w> {
-    fn from(body: Body<'w>) -> Code<'w> {
-        Code(body)
-    }
-}
-
-// SAFETY: state, access and what is fetched are those of `Tables`, which is a parameter too.
-unsafe impl SystemParam for Code<'_> {
-    type State = <Tables<'static, 'static> as SystemParam>::State;
-    type Item<'w, 's> = Code<'w>;
-
-    fn init_state(world: &mut World) -> Self::State {
-        Tables::init_state(world)
-    }
-
-    fn init_access(
-        state: &Self::State,
-        meta: &mut SystemMeta,
-        access: &mut SystemAccess,
-        world: &mut World,
-    ) {
-        Tables::init_access(state, meta, access, world);
-    }
-
-    unsafe fn get_param<'w>(
-        state: &mut Self::State,
-        meta: &SystemMeta,
-        world: UnsafeWorldCell<'w>,
-        tick: Tick,
-    ) -> Result<Code<'w>, SystemParamValidationError> {
-        // SAFETY: the caller keeps for this parameter what `Tables` asks for.
-        let tables = unsafe { Tables::get_param(state, meta, world, tick) };
-        Ok(Code(tables?.hold().into_body()))
-    }
-}
-
-/// The same for phases that only read: they get no more than `&Body`.
-#[derive(SystemParam)]
-pub struct Reader<'w>(Code<'w>);
-
-impl<'w> From<Body<'w>> for Reader<'w> {
-    fn from(body: Body<'w>) -> Reader<'w> {
-        Reader(Code(body))
-    }
-}
-
-impl<'w> Reader<'w> {
-    /// The function in the phase's world, for reading.
-    pub fn body(self) -> impl Deref<Target = Body<'w>> {
-        ReadOnly(self.0.body())
-    }
-}
-
-struct ReadOnly<'w>(Body<'w>);
-
-impl<'w> Deref for ReadOnly<'w> {
-    type Target = Body<'w>;
-    fn deref(&self) -> &Body<'w> {
-        &self.0
-    }
-}
-
-/// A world with one function, and the way into it.
-pub struct Function {
-    /// One function's instructions, blocks and registers as entities.
-    pub world: World,
-    tables: SystemState<Tables<'static, 'static>>,
-}
-
-impl Default for Function {
-    fn default() -> Function {
-        let mut world = World::new();
-        prepare(&mut world);
-        let tables = SystemState::new(&mut world);
-        Function { world, tables }
-    }
-}
-
-impl Function {
-    /// The function's tables, once all of it is in them.
-    pub fn hold(&mut self) -> Held<'_> {
-        settle(&mut self.world);
-        self.tables.get_mut(&mut self.world).expect("the world was prepared").hold()
-    }
-
-    /// The function, for changes, outside the run of a phase.
-    pub fn body(&mut self) -> Body<'_> {
-        self.hold().into_body()
-    }
-
-    /// Runs a phase once, and makes edges new that it left stale, as the manager does: for tests.
-    pub fn run<M>(&mut self, phase: impl IntoSystem<(), (), M>) {
-        settle(&mut self.world);
-        let mut phase = IntoSystem::into_system(phase);
-        phase.initialize(&mut self.world);
-        let done = phase.run((), &mut self.world);
-        done.unwrap_or_else(|e| panic!("the phase could not run: {e}"));
-        self.body().update_edges();
-    }
-}
-
 /// The function in a `World`, for reading and editing.
 ///
 /// Ids come from this function's own lists, so a lookup fails only by a programming error: those
 /// panic and name the id.
 pub struct Body<'w> {
-    rows: &'w mut [Row],
-    locs: &'w mut [LocId],
-    blocks: &'w mut [Block],
-    vregs: &'w mut [VReg],
+    pub(crate) rows: &'w mut [Row],
+    pub(crate) locs: &'w mut [LocId],
+    pub(crate) blocks: &'w mut [Block],
+    pub(crate) vregs: &'w mut [VReg],
     pub(crate) arena: &'w mut Arena,
 }
 

@@ -31,9 +31,10 @@ pub mod symbol;
 pub mod text;
 pub mod validate;
 pub mod work;
+pub mod world;
 
 pub use block::Block;
-pub use body::{Arena, Body, Code, Function, Reader};
+pub use body::{Arena, Body};
 pub use control::Control;
 pub use edit::{Cloned, Cloner, Copies, FlowEdit, Order, Region, Rewrite};
 pub use facts::Facts;
@@ -45,3 +46,4 @@ pub use opcode::{Opcode, Props};
 pub use operand::{ConstRef, MemRef, Operand, RegFlags, RegUse};
 pub use register::{Reg, RegFile, VReg};
 pub use symbol::{Symbol, SymbolKey, SymbolKind};
+pub use world::{Code, Function, Reader};

@@ -280,8 +280,8 @@ fn at_inst(body: &Body<'_>, block: BlockId, n: usize, inst: InstId, message: Str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::body::Function;
     use crate::text;
+    use crate::world::Function;
 
     fn check(text: &str) -> Result<(), String> {
         let mut function = Function::default();

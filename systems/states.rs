@@ -19,7 +19,7 @@ use crate::scalar::dead_code::Clean;
 use crate::ssa::Form;
 use bevy_ecs::prelude::*;
 use bevy_ecs::system::{SystemParam, SystemParamFunction, SystemParamItem};
-use orias_components::body::Held;
+use orias_components::world::Held;
 use orias_components::{Body, Code, Function, Reader};
 
 /// What a phase can name: a parameter of its own, or several.

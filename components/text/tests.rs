@@ -1,5 +1,5 @@
 use super::*;
-use crate::body::Function;
+use crate::world::Function;
 use crate::*;
 use slotmap::KeyData;
 
