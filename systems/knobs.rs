@@ -73,6 +73,7 @@ knobs! {
     PredicationMoves None, Initial::Of(|t| t.predication.moves), MANY, "OriDoPredication: most copies of a way";
     HoistRegisters None, Initial::Is(64), MANY, "OriHoistInvariants: most registers that are live in a loop with what is computed before it";
     RematRegisters None, Initial::Is(200), MANY, "OriDoRemat: where more registers than these are live, values are computed late";
+    RotateLoops None, Initial::Is(4), MANY, "OriLoopSimplification: most instructions of a test that moves to its loop's end";
     SwitchOptBudget None, Initial::Is(1024), MANY, "DoSwitchOpt: most values of a table";
     SwitchOptExtendedPatternMatch None, Initial::Is(1), 1, "DoSwitchOpt takes comparisons for order too, not only chains for equality";
     SwitchOptComparisons None, Initial::Of(|t| t.switches.least), MANY, "DoSwitchOpt: fewest comparisons that become a table";

@@ -17,10 +17,12 @@
 
 use crate::analysis::cfg;
 use crate::calls;
-use crate::control_flow::{branches, layout, nested, predication, switch_opt, switches};
+use crate::control_flow::{
+    branches, equivalent, layout, nested, predication, sinking, switch_opt, switches,
+};
 use crate::expand::{macros, place};
 use crate::legalize::{guards, operands};
-use crate::loops::{invariants, unroll};
+use crate::loops::{invariants, rotate, unroll};
 use crate::memory::{atomics, local, vectorize};
 use crate::report::check;
 use crate::scalar::{common, dead_code, fold, linear, nan_or_zero, near, phis, propagate};
@@ -343,12 +345,12 @@ pub static PHASES: [Phase; 159] = [
     phase(13, "OriSanitize", Setup, Validation, Unstated, always(system!(check::check_program))),
     phase(14, "GeneralOptimizeEarly", Setup, Optimization, Unstated, optional(system!(fold::general_optimize where Facts::may_have_repeatable_loops))),
     // 2-early-optimization
-    phase(15, "MergeEquivalentConditionalFlow", Early, Optimization, Unstated, PLANNED),
+    phase(15, "MergeEquivalentConditionalFlow", Early, Optimization, Unstated, optional(system!(equivalent::merge_equivalent_conditional_flow where |f| f.may_have(&[Opcode::BRA])))),
     phase(16, "DoSwitchOptFirst", Early, Optimization, Above(1), optional(system!(switch_opt::do_switch_opt_first where |f| f.may_have(&[Opcode::BRA])))),
     phase(17, "OriBranchOpt", Early, Optimization, Above(1), optional(system!(branches::branch_opt))),
     phase(18, "OriPerformLiveDeadFirst", Early, Analysis, Unstated, optional(system!(dead_code::simple_live_dead))),
     phase(19, "OptimizeBindlessHeaderLoads", Early, Optimization, Unstated, GRAPHICS_ONLY),
-    phase(20, "OriLoopSimplification", Early, Optimization, Unstated, PLANNED),
+    phase(20, "OriLoopSimplification", Early, Optimization, Unstated, optional(system!(rotate::simplify_loops where |f| f.may_have(&[Opcode::BRA])))),
     phase(21, "OriSplitLiveRanges", Early, Optimization, Unstated, PLANNED),
     phase(22, "OriCopyProp", Early, Optimization, Unstated, optional(system!(propagate::copy_prop where Facts::may_have_repeatable_loops))),
     phase(23, "PerformPGO", Early, Optimization, Unstated, PLANNED),
@@ -359,7 +361,7 @@ pub static PHASES: [Phase; 159] = [
     phase(28, "StageAndFence", Early, Lowering, Unstated, PLANNED),
     phase(29, "OriRemoveRedundantBarriers", Early, Optimization, Above(1), PLANNED),
     phase(30, "AnalyzeUniformsForSpeculation", Early, Analysis, Unstated, marker("what may be computed early an instruction says of itself (effects.rs); constant banks may be read anywhere")),
-    phase(31, "SinkRemat", Early, Optimization, Above(1), PLANNED),
+    phase(31, "SinkRemat", Early, Optimization, Above(1), optional(system!(sinking::sink_remat where |f| f.may_have_any(Props::MACRO)))),
     phase(32, "OptimizeNaNOrZero", Early, Optimization, Unstated, optional(system!(nan_or_zero::optimize_nan_or_zero where |f| f.may_have(&nan_or_zero::KNOWN)))),
     phase(33, "GeneralOptimize", Early, Optimization, Unstated, optional(system!(fold::general_optimize))),
     phase(34, "DoSwitchOptSecond", Early, Optimization, Above(1), optional(system!(switch_opt::do_switch_opt_second where |f| f.may_have(&[Opcode::BRA])))),
@@ -394,10 +396,10 @@ pub static PHASES: [Phase; 159] = [
     phase(61, "OriPropagateVaryingFirst", Late, Optimization, Unstated, optional(system!(lanes::propagate_varying where |f| f.may_have(&[Opcode::R2UR])))),
     phase(62, "OriDoRematEarly", Late, Optimization, Above(1), PLANNED),
     phase(63, "LateExpansion", Late, Lowering, Unstated, needed(system!(macros::late_expansion where |f| f.may_have_any(Props::MACRO)))),
-    phase(64, "SpeculativeHoistComInsts", Late, Optimization, Above(1), PLANNED),
+    phase(64, "SpeculativeHoistComInsts", Late, Optimization, Above(1), marker("what two ways compute alike, ptxas was never seen to compute before both on this SM (sums, products, loads)")),
     phase(65, "RemoveASTToDefaultValues", Late, Cleanup, Unstated, PLANNED),
     phase(66, "GeneralOptimizeLate", Late, Optimization, Above(1), optional(system!(fold::general_optimize))),
-    phase(67, "OriLoopFusion", Late, Optimization, Unstated, PLANNED),
+    phase(67, "OriLoopFusion", Late, Optimization, Unstated, marker("loops one behind the other stay two in ptxas, too, whatever they do")),
     phase(68, "DoVTGMultiViewExpansion", Late, Lowering, Unstated, GRAPHICS_ONLY),
     phase(69, "OriSimpleLiveDead", Late, Optimization, Unstated, optional(system!(dead_code::simple_live_dead))),
     phase(70, "OriPerformLiveDeadThird", Late, Analysis, Unstated, optional(system!(dead_code::perform_live_dead))),
@@ -407,7 +409,7 @@ pub static PHASES: [Phase; 159] = [
     phase(74, "LateOriCommoning", Late, Optimization, Unstated, optional(system!(common::late_commoning where |f| f.may_have_any(Props::MACRO)))),
     phase(75, "GeneralOptimizeLate2", Late, Optimization, Unstated, optional(system!(fold::general_optimize))),
     phase(76, "OriHoistInvariantsLate", Late, Optimization, Above(1), optional(system!(invariants::hoist_invariants where |f| f.may_have(&[Opcode::BRA])))),
-    phase(77, "SinkCodeIntoBlock", Late, Optimization, Unstated, PLANNED),
+    phase(77, "SinkCodeIntoBlock", Late, Optimization, Unstated, optional(system!(sinking::sink_code_into_block where |f| f.may_have(&[Opcode::BRA])))),
     phase(78, "DoKillMovement", Late, Optimization, Above(2), PLANNED),
     phase(79, "DoTexMovement", Late, Optimization, Above(2), PLANNED),
     phase(80, "OriDoRemat", Late, Optimization, Above(1), optional(system!(near::do_remat))),
@@ -422,7 +424,7 @@ pub static PHASES: [Phase; 159] = [
     phase(89, "AdvancedPhaseLateConvUnSup", Late, Gate, Unstated, marker("marks the place: its worker is phase 90")),
     // 5-legalization
     phase(90, "LateExpansionUnsupportedOps", Legal, Lowering, Unstated, PLANNED),
-    phase(91, "LateMergeEquivalentConditionalFlow", Legal, Optimization, Unstated, PLANNED),
+    phase(91, "LateMergeEquivalentConditionalFlow", Legal, Optimization, Unstated, marker("the regions of convergence stand by then; phase 15 has found them")),
     phase(92, "OriHoistInvariantsLate2", Legal, Optimization, Above(1), marker(CONSTANTS_STAY)),
     phase(93, "LateExpansionUnsupportedOpsMid", Legal, Lowering, Unstated, PLANNED),
     phase(94, "ExpandJmxComputation", Legal, Lowering, Unstated, needed(system!(switches::expand_jmx_computation where |f| f.may_have(&[Opcode::SWITCH])))),

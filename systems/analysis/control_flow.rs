@@ -6,6 +6,8 @@ use crate::analysis::frontiers::Frontiers;
 use crate::analysis::loops::{self, Loops};
 use bitvec::vec::BitVec;
 use orias_components::Body;
+use orias_components::lists::Lists;
+use orias_components::scratch;
 use orias_components::scratch::Scratch;
 use std::sync::OnceLock;
 
@@ -47,6 +49,17 @@ impl ControlFlow {
     /// Which blocks control has come through, from the entry on.
     pub fn dominators(&self) -> &Dominators {
         self.dominators.get_or_init(|| Dominators::new(&self.graph))
+    }
+
+    /// By block those that it dominates at once.
+    pub fn dominated(&self) -> Scratch<Lists<u32>> {
+        let mut below = scratch!(Lists<u32>).of(self.graph.len());
+        for block in self.reverse_postorder() {
+            if let Some(above) = self.dominators().idom(*block) {
+                below.push(above, *block);
+            }
+        }
+        below
     }
 
     /// See [`Dominators::post`].

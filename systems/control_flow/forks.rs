@@ -6,14 +6,14 @@ use orias_components::{
 
 /// A block that ends with one conditional branch.
 #[derive(Clone, Copy)]
-pub(super) struct Fork {
+pub(crate) struct Fork {
     /// When control goes to the first of these, and to the second where not.
     pub when: Guard,
     pub to: [BlockId; 2],
 }
 
 /// The one conditional branch at a block's end, with where it leads.
-pub(super) fn fork(body: &Body<'_>, block: BlockId) -> Option<Fork> {
+pub(crate) fn fork(body: &Body<'_>, block: BlockId) -> Option<Fork> {
     let [one, two] = body.block(block).succs()[..] else { return None };
     let insts = &body.block(block).insts()[edges::first_branch(body, block)..];
     let branch = body.inst(*insts.first()?);

@@ -1,9 +1,11 @@
 //! The shape of control flow: where branches stand, which are needed, in which order blocks lie.
 
 pub mod branches;
-mod forks;
+pub mod equivalent;
+pub(crate) mod forks;
 pub mod layout;
 pub mod nested;
 pub mod predication;
+pub mod sinking;
 pub mod switch_opt;
 pub mod switches;

@@ -2,5 +2,6 @@
 
 pub mod invariants;
 pub mod pointers;
+pub mod rotate;
 mod rounds;
 pub mod unroll;

@@ -6,8 +6,8 @@
 //! of counts from there on, so that a whole chain is found in one walk. Loads are expressions too,
 //! of what their space holds ([`places`]), and what is stored is known as what would be loaded.
 
+use crate::analysis::Analyses;
 use crate::analysis::liveness::CellMap;
-use crate::analysis::{Analyses, ControlFlow};
 use crate::build::plop3;
 use crate::effects;
 use crate::function::FunctionInfo;
@@ -18,7 +18,6 @@ use crate::params::{Read, Write};
 use crate::ssa::{Fixed, is_value};
 use bitvec::vec::BitVec;
 use hashbrown::HashTable;
-use orias_components::lists::Lists;
 use orias_components::scratch;
 use orias_components::scratch::Empty;
 use orias_components::scratch::Scratch;
@@ -175,7 +174,7 @@ pub(super) fn number_values(
         last: 0,
         found: 0,
     };
-    let below = children(&flow);
+    let below = flow.dominated();
     // Blocks to go into, how many expressions to keep before, and the numbers of memory.
     let mut work = scratch!(Vec<(u32, usize, Numbers)>);
     work.extend(body.layout().first().map(|entry| (entry.0, 0, Numbers::default())));
@@ -189,17 +188,6 @@ pub(super) fn number_values(
         work.extend(below.iter(block).map(|child| (child, left, walk.memory)));
     }
     walk.found
-}
-
-/// By block those that it dominates at once.
-pub(super) fn children(flow: &ControlFlow) -> Scratch<Lists<u32>> {
-    let mut below = scratch!(Lists<u32>).of(flow.graph().len());
-    for block in flow.reverse_postorder() {
-        if let Some(above) = flow.dominators().idom(*block) {
-            below.push(above, *block);
-        }
-    }
-    below
 }
 
 /// What the walk down the dominator tree holds.

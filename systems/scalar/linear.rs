@@ -10,7 +10,6 @@
 //! Forms are found once each, on the way down the dominator tree, and kept by value. ptxas 13.0.88
 //! was not seen to do either where its terms are added in another order.
 
-use super::common::children;
 use super::values::{Values, plain};
 use crate::analysis::Analyses;
 use crate::analysis::liveness::{Cell, CellMap};
@@ -136,7 +135,7 @@ fn replace(
         known: Vec::new(),
         count: 0,
     };
-    let below = children(&flow);
+    let below = flow.dominated();
     let mut work = scratch!(Vec<(u32, usize)>);
     work.extend(body.layout().first().map(|entry| (entry.0, 0)));
     while let Some((block, left)) = work.pop() {

@@ -25,6 +25,7 @@ const TURNED: &[(&str, &str, &str)] = &[
     ("PredicationMoves", "0", "branches/branches"),
     ("HoistRegisters", "0", "nbody/nbody"),
     ("RematRegisters", "8", "nbody/nbody"),
+    ("RotateLoops", "0", KNOWN),
     ("SwitchOptBudget", "1", "vm_dense/vm_dense"),
     ("SwitchOptExtendedPatternMatch", "0", "vm_dense/vm_dense"),
     ("SwitchOptComparisons", "100", "vm_dense/vm_dense"),
@@ -53,6 +54,13 @@ L:
     add.u32 %r1, %r1, 1;
     setp.lt.u32 %p, %r1, 5;
     @%p bra L;
+    ld.global.u32 %r3, [%rd1+4];
+M:
+    setp.ge.u32 %p, %r2, %r3;
+    @%p bra N;
+    mad.lo.u32 %r2, %r2, %r2, %r1;
+    bra M;
+N:
     st.global.u32 [%rd1], %r2;
     ret;
 }
