@@ -420,15 +420,30 @@ fn compile_functions(
         let callees = callees.map(|f| Unit::of(module, *f, kernel));
         units.extend(callees.filter(|unit| known.insert(*unit)));
     }
-    let pipeline = Options {
-        target: module.options.target,
-        opt_level: module.options.opt_level,
-        verify_each: options.verify_each,
-        dump_ir: options.dump_ir.clone(),
-        disabled: options.disabled.clone(),
-        phase_limit: options.phase_limit,
-        statistics: options.statistics,
-        knobs: Knobs::read(&options.knobs).unwrap_or_default(),
+    // How functions go through the pipeline: all alike, but for recipes.
+    let mut pipelines: Vec<Options> = Vec::new();
+    let mut pipeline_of = |unit: &Unit| {
+        if options.recipes.is_empty() && !pipelines.is_empty() {
+            return 0;
+        }
+        let name = program.functions[unit.kernel.0 as usize].name;
+        let (mut knobs, mut disabled) = options.recipes.of(name);
+        knobs.extend(options.knobs.iter().cloned());
+        disabled.extend(options.disabled.iter().cloned());
+        let pipeline = Options {
+            target: module.options.target,
+            opt_level: module.options.opt_level,
+            verify_each: options.verify_each,
+            dump_ir: options.dump_ir.clone(),
+            disabled,
+            phase_limit: options.phase_limit,
+            statistics: options.statistics,
+            knobs: Knobs::read(&knobs).unwrap_or_default(),
+        };
+        pipelines.iter().position(|other| other.is_same(&pipeline)).unwrap_or_else(|| {
+            pipelines.push(pipeline);
+            pipelines.len() - 1
+        })
     };
     let code = |unit: &Unit| program.functions[unit.func.0 as usize].code.len();
     let size = units.iter().map(code).sum::<usize>();
@@ -439,18 +454,18 @@ fn compile_functions(
     let body = |unit: &Unit| program.functions[unit.func.0 as usize].body.clone();
     let together = if options.trace { 1 } else { TOGETHER };
     let together = (units.len() / FUNCTIONS_OF_A_WORKER).clamp(1, together);
-    let mut groups: Vec<Vec<Job<'_>>> = Vec::new();
+    let mut groups: Vec<(usize, Vec<Job<'_>>)> = Vec::new();
     let mut left = 0;
     for unit in &units {
-        let code = code(unit);
+        let (code, pipeline) = (code(unit), pipeline_of(unit));
         match groups.last_mut() {
-            Some(group) if group.len() < together && code <= left => {
+            Some((by, group)) if *by == pipeline && group.len() < together && code <= left => {
                 left -= code;
                 group.push((*unit, body(unit)));
             }
             _ => {
                 left = INSTRUCTIONS_TOGETHER.saturating_sub(code);
-                groups.push(vec![(*unit, body(unit))]);
+                groups.push((pipeline, vec![(*unit, body(unit))]));
             }
         }
     }
@@ -459,11 +474,11 @@ fn compile_functions(
     // What has compiled a large module holds much memory: it is not kept.
     let large = (size > MANY_INSTRUCTIONS).then(Teams::default);
     let teams = large.as_ref().unwrap_or(session.teams);
-    let group = |jobs: Vec<Job<'_>>| {
+    let group = |(by, jobs): (usize, Vec<Job<'_>>)| {
         if let Err(stopped) = stop.check() {
             return vec![Err(stopped.into())];
         }
-        let mut team = match teams.take(jobs.len(), &pipeline) {
+        let mut team = match teams.take(jobs.len(), &pipelines[by]) {
             Ok(team) => team,
             Err(error) => return vec![Err(Diagnostic::global(error.to_string()).into())],
         };

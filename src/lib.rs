@@ -24,6 +24,7 @@ pub mod lower;
 pub mod origin;
 pub mod overrides;
 pub mod ptx;
+pub mod recipes;
 pub mod simulate;
 pub mod times;
 pub mod whole;

@@ -330,7 +330,7 @@ use Stage::*;
 pub static PHASES: [Phase; 159] = [
     // 1-initial-setup
     phase(0, "OriCheckInitialProgram", Setup, Validation, Unstated, always(system!(check::check_program))),
-    phase(1, "ApplyNvOptRecipes", Setup, Optimization, Unstated, PLANNED),
+    phase(1, "ApplyNvOptRecipes", Setup, Optimization, Unstated, marker("recipes say which phases run, so they are read before the first one (`--recipes`)")),
     phase(2, "PromoteFP16", Setup, Lowering, Unstated, PLANNED),
     phase(3, "AnalyzeControlFlow", Setup, Analysis, Unstated, needed(system!(cfg::analyze_control_flow))),
     phase(4, "AdvancedPhaseBeforeConvUnSup", Setup, Gate, Unstated, marker("marks the start of legalization: no phase asks for it")),

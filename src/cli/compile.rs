@@ -8,6 +8,7 @@ use crate::input;
 use crate::overrides::{Bounds, Caches, LOADS, Overrides, STORES};
 use crate::ptx::check::NEWEST_VERSION;
 use crate::ptx::words::Word;
+use crate::recipes::{self, Recipes};
 use clap::Args;
 use orias_components::heap;
 use orias_systems::knobs::Knobs;
@@ -145,6 +146,10 @@ pub struct CompileArgs {
     /// Set a tuning value of a phase
     #[arg(long, value_name = "NAME=VALUE", help_heading = "Looking inside")]
     knob: Vec<String>,
+    /// Set knobs and leave phases out by kernels' names: lines of JSON, such as
+    /// {"kernel": "matmul_*", "knobs": {"UnrollTimes": 2}, "disable": ["GvnCse"]}
+    #[arg(long, value_name = "FILE", help_heading = "Looking inside")]
+    recipes: Vec<String>,
 }
 
 impl Default for CompileArgs {
@@ -186,6 +191,7 @@ impl Default for CompileArgs {
             trace: None,
             verify_each: false,
             knob: Vec::new(),
+            recipes: Vec::new(),
         }
     }
 }
@@ -248,6 +254,7 @@ impl CompileArgs {
             "dump-ir" => list(&mut self.dump_ir),
             "entry" => list(&mut self.entry),
             "knob" => self.knob.push(value),
+            "recipes" => self.recipes.push(value),
             "phase-limit" => {
                 let limit = value.parse();
                 self.phase_limit = Some(limit.map_err(|_| invalid("phase-limit", &value))?);
@@ -469,6 +476,13 @@ pub(super) fn compile_options(
     }
     // A wrong one is the command line's error, before any file is read.
     Knobs::read(&knobs).map_err(fatal)?;
+    let mut recipes = Recipes::default();
+    for file in &args.recipes {
+        let bytes = input::read(Path::new(file), recipes::MOST_BYTES as u64);
+        let bytes = bytes.map_err(|e| fatal(format!("cannot read '{file}': {e}")))?;
+        let read = Recipes::read(&bytes);
+        recipes.extend(read.map_err(|e| fatal(format!("recipes '{file}', {e}")))?);
+    }
     Ok(CompileOptions {
         target: args.gpu_name.clone(),
         opt_level,
@@ -481,6 +495,7 @@ pub(super) fn compile_options(
         statistics: statistics || args.trace.is_some(),
         trace: args.trace.is_some(),
         knobs,
+        recipes,
         threads: number("split-compile", &args.split_compile)? as usize,
         budget: None,
         line_info: args.generate_line_info,

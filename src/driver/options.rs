@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::overrides::Overrides;
 use crate::ptx::program::Program;
+use crate::recipes::Recipes;
 
 /// How to compile; the default is what ptxas does without options, for the PTX's own target.
 #[derive(Clone, Debug)]
@@ -32,6 +33,8 @@ pub struct CompileOptions {
     pub trace: bool,
     /// Names and values of `--knob`.
     pub knobs: Vec<(String, String)>,
+    /// Knobs and phases left out by the functions' names (`--recipes`).
+    pub recipes: Recipes,
     /// Threads to use; 0 is one for each core, in the pool that the compile is called from or
     /// rayon's own. One is the calling thread and no pool.
     pub threads: usize,
@@ -65,6 +68,7 @@ impl Default for CompileOptions {
             statistics: false,
             trace: false,
             knobs: Vec::new(),
+            recipes: Recipes::default(),
             threads: 0,
             budget: None,
             line_info: false,

@@ -2,6 +2,7 @@
 
 use orias::CompileOptions;
 use orias::overrides::Overrides;
+use orias::recipes::Recipes;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::time::Duration;
@@ -22,6 +23,7 @@ pub struct Options {
     disabled: Vec<String>,
     knobs: Vec<(String, String)>,
     budget: Option<f64>,
+    recipes: String,
 }
 
 impl Options {
@@ -48,6 +50,10 @@ impl Options {
             Some(Ok(budget)) => Some(budget),
             Some(Err(error)) => return wrong(format!("budget: {error}")),
         };
+        let recipes = match Recipes::read(self.recipes.as_bytes()) {
+            Ok(recipes) => recipes,
+            Err(error) => return wrong(format!("recipes, {error}")),
+        };
         Ok(CompileOptions {
             target: self.arch,
             opt_level: self.opt_level,
@@ -55,6 +61,7 @@ impl Options {
             max_registers: self.max_registers,
             disabled: self.disabled,
             knobs: self.knobs,
+            recipes,
             budget,
             line_info: self.line_info,
             overrides: Overrides { entries: self.entries, ..Overrides::default() },

@@ -3,6 +3,7 @@
 
 mod bench;
 mod damaged;
+mod recipes;
 mod released;
 mod sim;
 mod stat;

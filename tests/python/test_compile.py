@@ -122,8 +122,18 @@ def test_options_that_mean_nothing_are_refused(store):
         orias.compile(store, entries=["no_such_kernel"])
     with pytest.raises(orias.CompileError, match="NoSuchPhase"):
         orias.compile(store, disabled=["NoSuchPhase"])
+    with pytest.raises(ValueError, match="line 1, column 12: .*UnrollTimes"):
+        orias.compile(store, recipes='{"knobs": {"UnrollTimes": 999}, "kernel": "*"}')
     with pytest.raises(TypeError):
         orias.compile(5)
+
+
+def test_recipes_are_for_the_kernels_that_they_name(store):
+    off = '{"kernel": "stor?", "knobs": {"GeneralOptimization": 0}}'
+    usual, least = orias.compile(store), orias.compile(store, recipes=off)
+    assert bytes(least) == bytes(orias.compile(store, knobs={"GeneralOptimization": 0}))
+    assert bytes(least) != bytes(usual)
+    assert bytes(orias.compile(store, recipes=off.replace("stor?", "load"))) == bytes(usual)
 
 
 def test_results_of_many_stand_in_order_and_errors_stop_nobody(store, wrong):

@@ -114,6 +114,7 @@ def compile(
     disabled: Iterable[str] = (),
     knobs: Optional[Mapping[str, object]] = None,
     budget: Optional[float] = None,
+    recipes: str = "",
     threads: int = 0,
     cache: Optional[Folder] = None,
     cache_bytes: int = CACHE_BYTES,
@@ -135,6 +136,7 @@ def compile(
         tuple(disabled),
         knobs_of(knobs),
         budget,
+        recipes,
     )
     found = compiler(options, threads, cache, cache_bytes)
     return found.compile(ptx, file=file, cancel=cancel)
@@ -151,6 +153,7 @@ def compile_many(
     disabled: Iterable[str] = (),
     knobs: Optional[Mapping[str, object]] = None,
     budget: Optional[float] = None,
+    recipes: str = "",
     threads: int = 0,
     cache: Optional[Folder] = None,
     cache_bytes: int = CACHE_BYTES,
@@ -167,6 +170,7 @@ def compile_many(
         tuple(disabled),
         knobs_of(knobs),
         budget,
+        recipes,
     )
     return compiler(options, threads, cache, cache_bytes).compile_many(modules, cancel=cancel)
 

@@ -110,6 +110,9 @@ class Options:
     budget: Optional[float] = None
     """Seconds that this level may take; then -O1 gets as much, and at last -O0 has to do. What
     came out so depends on the machine's mood: `Cubin.fell_back`. None is no limit."""
+    recipes: str = ""
+    """Lines of JSON that set knobs and leave phases out by kernels' names, as ``--recipes`` reads
+    them: ``{"kernel": "matmul_*", "knobs": {"UnrollTimes": 2}, "disable": ["GvnCse"]}``."""
 
 
 @dataclass(frozen=True)

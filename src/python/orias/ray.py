@@ -105,6 +105,7 @@ def compile(
     line_info: bool = False,
     disabled: Iterable[str] = (),
     knobs: Optional[Mapping[str, object]] = None,
+    recipes: str = "",
     cache: Optional[Folder] = None,
     cache_bytes: int = CACHE_BYTES,
     cpus: int = 1,
@@ -124,7 +125,14 @@ def compile(
     the second of two raises `ValueError`.
     """
     options = Options(
-        arch, opt_level, fmad, max_registers, line_info, (), tuple(disabled), knobs_of(knobs)
+        arch,
+        opt_level,
+        fmad,
+        max_registers,
+        line_info,
+        disabled=tuple(disabled),
+        knobs=knobs_of(knobs),
+        recipes=recipes,
     )
     folder = None if cache is None else os.fspath(cache)
     how = _How(options, max(1, cpus), folder, cache_bytes)
