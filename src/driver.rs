@@ -26,6 +26,7 @@ use crate::link::{self, Code, Linked};
 use crate::lower::{self, LowerOptions, Module};
 use crate::overrides;
 use crate::ptx::diagnostics::{Diagnostic, Diagnostics, Severity};
+use crate::ptx::inline::Limits;
 use crate::ptx::program::{FuncId, Function, FunctionBody, Program};
 use crate::ptx::{
     self,
@@ -213,7 +214,15 @@ fn model(
     let target = find_target(program, options)?;
     let lower = LowerOptions { target, opt_level, fmad: options.fmad };
     let size = program.functions.iter().map(|f| f.code.len()).sum();
-    let layout = || session.helped(size, || lower::module(program, &lower));
+    let knobs = Knobs::read(&options.knobs).map_err(Diagnostic::global)?;
+    let layout = || {
+        if opt_level > 1 {
+            let most = |knob| knobs.get(knob, target) as usize;
+            let (small, once) = (most(Knob::InlineSmall), most(Knob::InlineOnce));
+            ptx::inline::inline(program, Limits { small, once });
+        }
+        session.helped(size, || lower::module(program, &lower))
+    };
     let mut module = measured.part(Part::Layout, layout)??;
     // An entry's own directives come before the option. Observed: ptxas 13.0.88, "Overriding global
     // maxrregcount".

@@ -72,6 +72,8 @@ knobs! {
     PredicationWithLoads None, Initial::Of(|t| t.predication.with_loads), MANY, "OriDoPredication: most instructions of a way that loads from global memory";
     PredicationMoves None, Initial::Of(|t| t.predication.moves), MANY, "OriDoPredication: most copies of a way";
     HoistRegisters None, Initial::Is(64), MANY, "OriHoistInvariants: most registers that are live in a loop with what is computed before it";
+    InlineSmall None, Initial::Is(4), MANY, "Calls: most instructions of a function that is inlined wherever it is called, besides one for each word that it is passed";
+    InlineOnce None, Initial::Is(4096), MANY, "Calls: most instructions of a function that is inlined where it is called once";
     RematRegisters None, Initial::Is(200), MANY, "OriDoRemat: where more registers than these are live, values are computed late";
     RotateLoops None, Initial::Is(4), MANY, "OriLoopSimplification: most instructions of a test that moves to its loop's end";
     SwitchOptBudget None, Initial::Is(1024), MANY, "DoSwitchOpt: most values of a table";

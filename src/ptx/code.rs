@@ -153,6 +153,16 @@ impl Code {
         self.rows[at].words = self.own(Arc::new(words));
     }
 
+    /// Empty code that may take over instructions of this one.
+    pub(super) fn begin_again(&self) -> Code {
+        Code { rows: Vec::with_capacity(self.rows.len()), ..self.clone() }
+    }
+
+    /// One more, which stands in the code that this one was begun from.
+    pub(super) fn take_over(&mut self, from: &Code, at: usize) {
+        self.rows.push(from.rows[at]);
+    }
+
     /// The number of words that are this function's alone.
     pub(super) fn own(&mut self, words: Arc<Words>) -> WordsId {
         self.own.push(words);

@@ -6,6 +6,7 @@ pub mod code;
 pub mod constant;
 mod cursor;
 pub mod diagnostics;
+pub mod inline;
 pub mod lexer;
 pub mod link;
 mod number;

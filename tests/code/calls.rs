@@ -16,8 +16,11 @@ const FUNCTIONS: &str = include_str!("../engines/kernels/functions.ptx");
 // Not for ptxas 13.0.88, which passes predicates wrongly at every level: see the file.
 const REGISTERS: &str = include_str!("calls_registers.ptx");
 
+/// Calls stay calls: `inlined.rs` has the others.
 fn compile(source: &str, opt_level: u8) -> Output {
-    let options = CompileOptions { opt_level, verify_each: true, ..Default::default() };
+    let knobs = ["InlineSmall", "InlineOnce"].map(|name| (name.to_string(), "0".to_string()));
+    let knobs = knobs.to_vec();
+    let options = CompileOptions { opt_level, verify_each: true, knobs, ..Default::default() };
     compile_source(source, &options).unwrap_or_else(|e| panic!("-O{opt_level}: {e}"))
 }
 

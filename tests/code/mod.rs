@@ -11,6 +11,7 @@ mod expansions;
 mod fmad;
 mod habits;
 mod half_atomics;
+mod inlined;
 mod latencies;
 mod lowering;
 mod miscompiled;

@@ -88,7 +88,10 @@ fn behind_a_call_and_in_a_function_the_warp_gathers_before_a_barrier() {
     st.global.u32 [%o], %x;
     ret;
 }";
-    let made = compile_source(source, &CompileOptions::default()).expect("a kernel that compiles");
+    let knobs = ["InlineSmall", "InlineOnce"].map(|name| (name.to_string(), "0".to_string()));
+    let knobs = knobs.to_vec();
+    let options = CompileOptions { knobs, ..CompileOptions::default() };
+    let made = compile_source(source, &options).expect("a kernel that compiles");
     let text = cubin(&made.cubin, DisOptions::default()).expect("a cubin that can be read");
     let count = |op: &str| text.lines().filter(|line| line.contains(&format!(" {op}"))).count();
     assert_eq!((count("BAR.SYNC"), count("WARPSYNC.ALL")), (2, 2), "{text}");

@@ -24,6 +24,8 @@ const TURNED: &[(&str, &str, &str)] = &[
     ("PredicationWithLoads", "1", "gemm_tiled/gemm_tiled"),
     ("PredicationMoves", "0", "branches/branches"),
     ("HoistRegisters", "0", "nbody/nbody"),
+    ("InlineSmall", "0", "noinline_call/noinline_call"),
+    ("InlineOnce", "0", "noinline_call/noinline_call"),
     ("RematRegisters", "8", "nbody/nbody"),
     ("RotateLoops", "0", KNOWN),
     ("SwitchOptBudget", "1", "vm_dense/vm_dense"),

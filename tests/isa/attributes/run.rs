@@ -88,11 +88,14 @@ pub fn file(
     arguments.extend(lineinfo.then_some("-lineinfo"));
     let first_line = |text: String| text.lines().next().unwrap_or_default().to_string();
     let theirs = reference::ptxas(tool, target.name, text, &arguments).map_err(first_line)?;
+    // ptxas inlines no function: what its files say of calls ours are to say, too.
+    let knobs = ["InlineSmall", "InlineOnce"].map(|name| (name.to_string(), "0".to_string()));
     let options = CompileOptions {
         target: Some(target.name.into()),
         opt_level: level,
         threads: 1,
         line_info: lineinfo,
+        knobs: knobs.to_vec(),
         ..CompileOptions::default()
     };
     let ours = ours::compile(text, &options).map_err(first_line)?;
