@@ -104,8 +104,8 @@ fn calls_of(function: &Function<'_>) -> Vec<(usize, FuncId)> {
     named.collect()
 }
 
-/// By function: whether no kernel comes to more than one call of it. Each kernel has its own copy of
-/// all that it comes to.
+/// By function: whether no kernel comes to more than one call of it. Each kernel has its own copy
+/// of all that it comes to.
 fn called_once(program: &Program<'_>, calls: &[Vec<(usize, FuncId)>]) -> Vec<bool> {
     let mut once = vec![true; calls.len()];
     // By function, the last kernel that has come to it.
