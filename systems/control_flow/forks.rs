@@ -1,8 +1,12 @@
-//! Blocks whose end is one conditional branch of a thread.
+//! Blocks whose end is one conditional branch of a thread, and what is to be done where one of
+//! its ways goes.
 
+use crate::build::plop3;
 use orias_components::{
-    BlockId, Body, Guard, Opcode, Operand, RegFile, RegFlags, RegUse, View, edges,
+    BlockId, Body, Guard, Inst, InstId, Opcode, Operand, RegFile, RegFlags, RegUse, View, edges,
+    phis,
 };
+use smallvec::SmallVec;
 
 /// A block that ends with one conditional branch.
 #[derive(Clone, Copy)]
@@ -57,4 +61,33 @@ fn condition(branch: View<'_>) -> Option<Guard> {
 pub(super) fn operand(guard: Guard) -> Operand {
     let flags = if guard.negated { RegFlags::NOT } else { RegFlags::NONE };
     Operand::Reg(RegUse { flags, ..RegUse::new(guard.reg) })
+}
+
+/// A block does not lead to another any more: what it brought to the phis there goes.
+pub(crate) fn bring_nothing(body: &mut Body<'_>, from: BlockId, to: BlockId) {
+    for id in phis::of(body, to).collect::<SmallVec<[InstId; 4]>>() {
+        let mut phi = body.inst(id).to_inst();
+        let (dests, pairs) = (phi.dests().to_vec(), phi.sources().chunks_exact(2));
+        let kept = pairs.filter(|pair| pair[1] != Operand::Block(from)).flatten().copied();
+        phi.operands = dests.into_iter().chain(kept).collect();
+        body.set_inst(id, &phi);
+    }
+}
+
+/// Phis of a block that one other leads to are copies.
+pub(crate) fn settle_phis(body: &mut Body<'_>, block: BlockId) {
+    if body.block(block).preds().len() != 1 {
+        return;
+    }
+    for id in phis::of(body, block).collect::<SmallVec<[InstId; 4]>>() {
+        let inst = body.inst(id);
+        let (Some(to), Some(Operand::Reg(from))) = (inst.reg(0), inst.get(1)) else { continue };
+        if to.reg.file() == RegFile::P {
+            let [to, from] = [to, from].map(Operand::Reg);
+            body.set_inst(id, &plop3(to, [from, Operand::PT, Operand::PT], 0x80));
+        } else {
+            let operands = [Operand::Reg(to), Operand::Reg(from), Operand::Imm(0xf)];
+            body.set_inst(id, &Inst::new(Opcode::MOV, &[], 1, &operands));
+        }
+    }
 }

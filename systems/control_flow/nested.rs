@@ -11,7 +11,7 @@
 //! six the last four and the first two; nothing with a load, a store or a division on the way, nor
 //! where something else reads what the way computes, nor for two exits.
 
-use super::forks::{Fork, fork, operand};
+use super::forks::{Fork, bring_nothing, fork, operand};
 use crate::analysis::Analyses;
 use crate::analysis::uses::Uses;
 use crate::build::plop3;
@@ -25,7 +25,6 @@ use orias_components::{
     BlockId, Body, Code, FlowEdit, Guard, Inst, InstId, Opcode, Operand, Props, RegFile, View,
     edges, phis, scratch, scratch::Scratch,
 };
-use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Truth tables of two predicates and PT.
@@ -189,14 +188,7 @@ impl Nested {
         body.replace(head, place..body.block(head).insts().len(), []);
         let end = edges::first_branch(body, way);
         body.replace(way, end..body.block(way).insts().len(), []);
-        let all = scratch!(Vec<InstId>).with(phis::of(body, other));
-        for id in all.iter() {
-            let mut phi = body.inst(*id).to_inst();
-            let kept = phi.sources().chunks_exact(2).filter(|pair| pair[1] != Operand::Block(way));
-            let kept: SmallVec<[Operand; 8]> = kept.flatten().copied().collect();
-            phi.operands = phi.dests().iter().copied().chain(kept).collect();
-            body.set_inst(*id, &phi);
-        }
+        bring_nothing(body, way, other);
         self.edit.tell(body, to);
         let all = scratch!(Vec<InstId>).with(phis::of(body, to));
         all.iter().for_each(|id| body.map_blocks(*id, |b| if b == way { head } else { b }));

@@ -136,12 +136,36 @@ pub(super) fn outcome(body: &Body<'_>, values: &Values<'_>, inst: View<'_>) -> O
         [Mod::U32, Mod::AND] => false,
         _ => return None,
     };
-    let number = match inst.get(ISETP::B)? {
+    let [a, b] = [ISETP::A, ISETP::B].map(|at| inst.operand(at));
+    // Read at once, they are one word.
+    if a == b && plain(&a).is_some() {
+        return match *order {
+            Mod::EQ | Mod::LE | Mod::GE => Some(true),
+            Mod::NE | Mod::LT | Mod::GT => Some(false),
+            _ => None,
+        };
+    }
+    let number = match b {
         Operand::Imm(number) => number as u32,
         Operand::RZ => 0,
         _ => return None,
     };
-    let ones = ones_of(body, values, &inst.operand(ISETP::A), DEPTH);
+    if let Some(first) = exact(body, values, &a) {
+        let order_of = match is_signed {
+            true => (first as i32).cmp(&(number as i32)),
+            false => first.cmp(&number),
+        };
+        return match *order {
+            Mod::EQ => Some(order_of.is_eq()),
+            Mod::NE => Some(order_of.is_ne()),
+            Mod::LT => Some(order_of.is_lt()),
+            Mod::LE => Some(order_of.is_le()),
+            Mod::GT => Some(order_of.is_gt()),
+            Mod::GE => Some(order_of.is_ge()),
+            _ => None,
+        };
+    }
+    let ones = ones_of(body, values, &a, DEPTH);
     // What may be negative is another matter.
     let most = Some(ones).filter(|ones| !is_signed || *ones >> 31 == 0)?;
     let is_below = is_signed && number as i32 > most as i32 || !is_signed && number > most;
@@ -157,6 +181,21 @@ pub(super) fn outcome(body: &Body<'_>, values: &Values<'_>, inst: View<'_>) -> O
         Mod::GT if number == most => Some(false),
         Mod::LT if number == 0 => Some(false),
         Mod::GE if number == 0 => Some(true),
+        _ => None,
+    }
+}
+
+/// The number that a word is.
+fn exact(body: &Body<'_>, values: &Values<'_>, operand: &Operand) -> Option<u32> {
+    if *operand == Operand::RZ {
+        return Some(0);
+    }
+    let writer = body.inst(values.writer(plain(operand)?)?);
+    match writer.get(MOV::B)? {
+        Operand::Imm(number) if writer.op == Opcode::MOV && writer.guard.is_always() => {
+            Some(number as u32)
+        }
+        Operand::RZ if writer.op == Opcode::MOV && writer.guard.is_always() => Some(0),
         _ => None,
     }
 }

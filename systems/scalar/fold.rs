@@ -1,5 +1,6 @@
 //! The `GeneralOptimize` bundle.
 
+use super::bounds;
 use super::combine::{self, Found, combine};
 use super::dead_code::{self, Clean};
 use super::demand;
@@ -9,6 +10,7 @@ use super::simplify::{Copies, simplify};
 use super::values::{News, Values};
 use crate::analysis::Analyses;
 use crate::analysis::liveness::CellMap;
+use crate::control_flow::decided;
 use crate::function::{FunctionInfo, Options};
 use crate::notes::Notes;
 use crate::params::{Read, Write};
@@ -147,5 +149,11 @@ fn optimize_values(
         clean.unread_are_gone(body, values.is_rewritten);
     }
     (clean.copies, clean.combined) = (body.stamp(), body.stamp());
+    let decided = decided::decided(body, |condition| bounds::outcome(body, &values, condition));
+    if !decided.is_empty() {
+        drop(values);
+        decided::remove_ways(body, analyses, &decided);
+        count += decided.len();
+    }
     count
 }

@@ -13,6 +13,7 @@
 use crate::analysis::{Analyses, ControlFlow};
 use crate::build::plop3;
 use crate::control_flow::branches;
+use crate::control_flow::forks::settle_phis;
 use crate::notes::Notes;
 use crate::params::{Read, Write};
 use crate::scalar::Values;
@@ -165,25 +166,6 @@ fn unroll(body: &mut Body<'_>, block: BlockId, waiting: Option<VRegId>) {
         }
     }
     body.insert_all(block, more);
-}
-
-/// Phis of a block that one other leads to are copies.
-fn settle_phis(body: &mut Body<'_>, block: BlockId) {
-    if body.block(block).preds().len() != 1 {
-        return;
-    }
-    for id in phis::of(body, block).collect::<SmallVec<[InstId; 4]>>() {
-        let inst = body.inst(id);
-        let (Some(to), Some(Operand::Reg(from))) = (inst.reg(0), inst.get(1)) else { continue };
-        if to.reg.file() == RegFile::P {
-            let [to, from] = [to, from].map(Operand::Reg);
-            body.set_inst(id, &plop3(to, [from, Operand::PT, Operand::PT], 0x80));
-        } else {
-            let operands = [Operand::Reg(to), Operand::Reg(from), Operand::Imm(0xf)];
-            let copy = orias_components::Inst::new(Opcode::MOV, &[], 1, &operands);
-            body.set_inst(id, &copy);
-        }
-    }
 }
 
 /// Where at most one thread comes to.
