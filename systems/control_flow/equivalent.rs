@@ -45,7 +45,7 @@ pub fn merge_equivalent_conditional_flow(
     let mut body = code.body();
     let Some(all) = Questions::of(&body, &mut analyses) else { return };
     let found = all.answers(&body);
-    let count = found.decided.len() + found.detours.len();
+    let count = found.decided.len() + found.detours.len() + found.idle.len();
     if count == 0 {
         return;
     }
@@ -121,6 +121,8 @@ struct Question {
 struct Questions {
     by_block: FxHashMap<BlockId, Question>,
     subjects: usize,
+    /// Those that are predicates.
+    predicates: FxHashMap<Reg, u32>,
     flow: Arc<ControlFlow>,
 }
 
@@ -143,6 +145,7 @@ impl Questions {
         }
         let (flow, uses) = (analyses.flow(body), analyses.uses(body));
         let mut by_block = FxHashMap::default();
+        let mut predicates = FxHashMap::default();
         for (block, question) in asked.drain(..) {
             let (about, count) = numbers[&question.subject];
             let Asked { fork, subject, first, comparison } = question;
@@ -156,8 +159,11 @@ impl Questions {
             });
             let is_all = others.eq(private.iter());
             by_block.insert(block, Question { fork, about, first, is_all });
+            if let Subject::Predicate(reg) = subject {
+                predicates.insert(reg, about);
+            }
         }
-        Some(Questions { by_block, subjects: numbers.len(), flow })
+        Some(Questions { by_block, subjects: numbers.len(), predicates, flow })
     }
 
     fn get(&self, block: u32) -> Option<&Question> {
@@ -187,6 +193,11 @@ impl Questions {
             let depth = before.len();
             work.extend(below.iter(block).map(|child| (child, depth)));
             let this = BlockId(block);
+            if depth > 0 {
+                let never = |id: &&InstId| self.is_never_done(body.inst(**id), &known);
+                let idle = body.block(this).insts().iter().filter(never);
+                found.idle.extend(idle.map(|id| (this, *id)));
+            }
             if let Some(question) = self.get(block)
                 && let Some(to) = question.decided(known[question.about as usize])
             {
@@ -200,6 +211,18 @@ impl Questions {
             }
         }
         found
+    }
+
+    /// Whether an instruction's guard is known not to hold: what it reads may be written on a way
+    /// that goes.
+    fn is_never_done(&self, inst: View<'_>, known: &[Relations]) -> bool {
+        let about = self.predicates.get(&inst.guard.reg).filter(|_| !inst.op.is_branch());
+        about.is_some_and(|about| {
+            let holds = Relations(Relations::EQUAL);
+            let done = if inst.guard.negated { holds.none_of() } else { holds };
+            let known = known[*about as usize];
+            known.0 != 0 && known.and(done).0 == 0
+        })
     }
 
     /// What a branch says of its subject where its block leads to another.
@@ -355,11 +378,16 @@ struct Answers {
     decided: Vec<(BlockId, BlockId)>,
     /// Edges with where they lead at once.
     detours: Vec<(BlockId, BlockId, BlockId)>,
+    /// Instructions that are never done.
+    idle: Vec<(BlockId, InstId)>,
 }
 
 impl Answers {
     fn apply(&self, body: &mut Body<'_>) {
         let branch = |to| Inst::new(Opcode::BRA, &[], 0, &[Operand::PT, Operand::Block(to)]);
+        for (block, id) in &self.idle {
+            body.remove(*block, *id);
+        }
         for (block, to) in &self.decided {
             let place = edges::first_branch(body, *block);
             let loc = body.loc(body.block(*block).insts()[place]);

@@ -13,7 +13,8 @@ use crate::effects;
 use crate::params::Read;
 use orias_components::scratch::Scratch;
 use orias_components::{
-    BlockId, Body, Code, Control, Inst, InstId, Loc, Mod, Opcode, Operand, RegFile, View, scratch,
+    BlockId, Body, Code, Control, Inst, InstId, Loc, Mod, Opcode, Operand, RegFile, View, edges,
+    scratch,
 };
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -265,7 +266,8 @@ fn wait_before(body: &mut Body<'_>, timings: &Timings, block: BlockId) -> bool {
                 let control = body.inst(before).control();
                 body.set_control(before, Control { wait: control.wait | wait, ..control });
             }
-            None => nops.push((at, wait)),
+            // Between two branches stands nothing.
+            None => nops.push((at.min(edges::first_branch(body, block)), wait)),
         }
     }
     let made = !nops.is_empty();

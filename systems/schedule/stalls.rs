@@ -147,6 +147,8 @@ pub fn set(body: &mut Body<'_>, timings: &Timings, target: &Target, layout: &[Bl
     for (block, tail) in layout.iter().zip(tails.iter()) {
         let wanted = body.block(*block).succs().iter().map(|s| delay[s.0 as usize]).max();
         let count = body.block(*block).insts().len();
+        // What branches lack is spent before the first of them: between two stands nothing.
+        let mut lacking = 0;
         for at in *tail as usize..count {
             let id = body.block(*block).insts()[at];
             let (op, last) = (body.op(id), at + 1 == count);
@@ -157,9 +159,10 @@ pub fn set(body: &mut Body<'_>, timings: &Timings, target: &Target, layout: &[Bl
             let stall = i32::from(control.stall + wanted.unwrap_or(0));
             let longest = times.longest_stall(id, op);
             control.stall = stall.min(longest) as u8;
-            if stall > longest {
-                let before = if op.is_branch() { at } else { at + 1 };
-                stretched.push((*block, before, stall - longest));
+            match op.is_branch() {
+                true => lacking = lacking.max(stall - longest),
+                false if stall > longest => stretched.push((*block, at + 1, stall - longest)),
+                false => {}
             }
             if last && sets_scoreboard(control) {
                 // Whatever follows may wait for it.
@@ -167,6 +170,9 @@ pub fn set(body: &mut Body<'_>, timings: &Timings, target: &Target, layout: &[Bl
             }
             finish(&mut control, timings.get(id));
             body.set_control(id, control);
+        }
+        if lacking > 0 {
+            stretched.push((*block, *tail as usize, lacking));
         }
     }
     stretched.sort_by_key(|(block, at, _)| (block.0, *at));

@@ -38,6 +38,10 @@ const NOT_LINEAR: &[(&str, &str)] = &[
         "convergence::late_expand_sync_instructions",
         "who meets where is asked of the dominator tree",
     ),
+    (
+        "common::global_value_numbering",
+        "asks for dominators anew where ways have gone, at one size alone",
+    ),
     ("fold::general_optimize", "goes on until nothing changes, at most four rounds"),
     ("dead_code::perform_last_live_dead", "goes on until nothing is dead, at most eight rounds"),
     ("ssa::generate_mov_phi", "live cells are bits in small functions, lists in large ones"),
