@@ -53,6 +53,10 @@ pub fn inline(program: &mut Program<'_>, limits: Limits) -> usize {
     let mut owned: Vec<Vec<VarId>> =
         (0..program.functions.len() as u32).map(|f| program.owned.of(FuncId(f)).to_vec()).collect();
     let mut inlined = 0;
+    // What is copied stays within the size of the module: of a long chain of calls each function
+    // would else hold all that are below it.
+    let all: usize = program.functions.iter().map(|f| f.code.len()).sum();
+    let mut room = (2 * all).max(MOST);
     // Who is called comes before who calls.
     for caller in order {
         let mut size = program.functions[caller].code.len();
@@ -62,11 +66,12 @@ pub fn inline(program: &mut Program<'_>, limits: Limits) -> usize {
             let of = &program.functions[callee_at];
             let length = of.code.len();
             let fits = once[callee_at] && length <= limits.once || is_small(program, of, limits);
-            if stays[callee_at] || !fits || size + length > MOST {
+            if stays[callee_at] || !fits || size + length > MOST || length > room {
                 continue;
             }
             if let Some(renamed) = renamed(program, caller, &(at, callee)) {
                 size += length;
+                room -= length;
                 chosen.push((at, callee, renamed));
             }
         }

@@ -17,6 +17,7 @@ use orias_components::{
 };
 use orias_targets::slots::{BRA, EXIT, IADD3, IADD3_X, IMAD, ISETP, ISETP_EX, MOV, VIADD};
 use smallvec::{SmallVec, smallvec};
+use std::cmp::Ordering;
 
 /// Copies and additions between a counter's phi and where it is named, at most: what stands before
 /// that is looked at by no two exits for nothing.
@@ -101,6 +102,18 @@ impl Comparison {
             Comparison::NotEqual => Mod::NE,
             Comparison::GreaterEqual => Mod::GE,
             Comparison::Greater => Mod::GT,
+        }
+    }
+
+    /// Whether it holds for two that are in this order.
+    pub fn holds(self, order: Ordering) -> bool {
+        match self {
+            Comparison::Less => order.is_lt(),
+            Comparison::LessEqual => order.is_le(),
+            Comparison::Equal => order.is_eq(),
+            Comparison::NotEqual => order.is_ne(),
+            Comparison::GreaterEqual => order.is_ge(),
+            Comparison::Greater => order.is_gt(),
         }
     }
 

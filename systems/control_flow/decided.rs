@@ -37,13 +37,14 @@ pub(crate) fn decided(
 
 /// Takes the other ways away, and all that only they lead to.
 pub(crate) fn remove_ways(body: &mut Body<'_>, analyses: &mut Analyses, decided: &[Decided]) {
+    let mut lost_edges = scratch!(Vec<(BlockId, BlockId)>);
     for &(block, [to, lost]) in decided {
         let place = edges::first_branch(body, block);
         let loc = body.loc(body.block(block).insts()[place]);
         body.replace(block, place..body.block(block).insts().len(), []);
         let branch = Inst::new(Opcode::BRA, &[], 0, &[Operand::PT, Operand::Block(to)]);
         body.push(block, branch, loc);
-        bring_nothing(body, block, lost);
+        lost_edges.push((block, lost));
     }
     analyses.edges(body);
     let flow = analyses.flow(body);
@@ -52,12 +53,10 @@ pub(crate) fn remove_ways(body: &mut Body<'_>, analyses: &mut Analyses, decided:
     let gone = body.layout().iter().copied().filter(|block| !keep[block.0 as usize]);
     let gone = scratch!(Vec<BlockId>).with(gone);
     for block in gone.iter() {
-        for next in body.block(*block).succs().iter().copied().collect::<SmallVec<[_; 2]>>() {
-            if keep[next.0 as usize] {
-                bring_nothing(body, *block, next);
-            }
-        }
+        let next = body.block(*block).succs().iter().filter(|next| keep[next.0 as usize]);
+        lost_edges.extend(next.map(|next| (*block, *next)));
     }
+    bring_nothing(body, &mut lost_edges);
     body.remove_blocks(&gone);
     analyses.edges(body);
     for &block in body.walk().iter() {

@@ -113,8 +113,9 @@ struct Question {
     about: u32,
     /// The answers for which control goes to the fork's first block.
     first: Relations,
-    /// Nothing else happens here that anybody else sees.
-    is_all: bool,
+    /// Nothing else happens here that anybody else sees, and no loop begins: who knows the answer
+    /// may pass.
+    may_be_passed: bool,
 }
 
 /// The questions that may be asked again, by block, with what is known of the graph.
@@ -157,8 +158,8 @@ impl Questions {
                 let readers = fork.when.reg.vreg().map(|v| uses.readers(v));
                 readers.is_some_and(|mut readers| readers.all(|(_, at)| at == block))
             });
-            let is_all = others.eq(private.iter());
-            by_block.insert(block, Question { fork, about, first, is_all });
+            let may_be_passed = others.eq(private.iter()) && !begins_loop(&flow, block);
+            by_block.insert(block, Question { fork, about, first, may_be_passed });
             if let Subject::Predicate(reg) = subject {
                 predicates.insert(reg, about);
             }
@@ -239,11 +240,10 @@ impl Questions {
         let mut at = to;
         let mut passed = 0;
         while let Some(question) = self.by_block.get(&at)
-            && question.is_all
+            && question.may_be_passed
             && passed < MOST_PASSED
             // Who alone leads there has decided it already.
             && (at != to || body.block(at).preds().len() > 1)
-            && !self.begins_loop(at)
         {
             let more = said.filter(|(about, _)| *about == question.about);
             let known = known[question.about as usize];
@@ -254,12 +254,13 @@ impl Questions {
         }
         at
     }
+}
 
-    fn begins_loop(&self, block: BlockId) -> bool {
-        let mut preds = self.flow.graph().preds[block.0 as usize].iter();
-        preds.any(|pred| self.flow.dominators().dominates(block.0, *pred))
-            || self.flow.irreducible()[block.0 as usize]
-    }
+/// Whether a block is the first of a loop, or in a cycle that has no first one.
+fn begins_loop(flow: &ControlFlow, block: BlockId) -> bool {
+    let mut preds = flow.graph().preds[block.0 as usize].iter();
+    preds.any(|pred| flow.dominators().dominates(block.0, *pred))
+        || flow.irreducible()[block.0 as usize]
 }
 
 impl Question {

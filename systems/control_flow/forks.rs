@@ -63,14 +63,21 @@ pub(super) fn operand(guard: Guard) -> Operand {
     Operand::Reg(RegUse { flags, ..RegUse::new(guard.reg) })
 }
 
-/// A block does not lead to another any more: what it brought to the phis there goes.
-pub(crate) fn bring_nothing(body: &mut Body<'_>, from: BlockId, to: BlockId) {
-    for id in phis::of(body, to).collect::<SmallVec<[InstId; 4]>>() {
-        let mut phi = body.inst(id).to_inst();
-        let (dests, pairs) = (phi.dests().to_vec(), phi.sources().chunks_exact(2));
-        let kept = pairs.filter(|pair| pair[1] != Operand::Block(from)).flatten().copied();
-        phi.operands = dests.into_iter().chain(kept).collect();
-        body.set_inst(id, &phi);
+/// Some blocks do not lead to others any more: what they brought to the phis there goes. Pairs of
+/// from where and to where, which are sorted then.
+pub(crate) fn bring_nothing(body: &mut Body<'_>, edges: &mut [(BlockId, BlockId)]) {
+    edges.sort_unstable_by_key(|(from, to)| (*to, *from));
+    for same in edges.chunk_by(|a, b| a.1 == b.1) {
+        let is_gone = |operand: &Operand| match operand {
+            Operand::Block(block) => same.binary_search_by_key(block, |edge| edge.0).is_ok(),
+            _ => false,
+        };
+        for id in phis::of(body, same[0].1).collect::<SmallVec<[InstId; 4]>>() {
+            let mut phi = body.inst(id).to_inst();
+            let kept = phi.sources().chunks_exact(2).filter(|pair| !is_gone(&pair[1])).flatten();
+            phi.operands = phi.dests().iter().chain(kept).copied().collect();
+            body.set_inst(id, &phi);
+        }
     }
 }
 

@@ -188,7 +188,7 @@ impl Nested {
         body.replace(head, place..body.block(head).insts().len(), []);
         let end = edges::first_branch(body, way);
         body.replace(way, end..body.block(way).insts().len(), []);
-        bring_nothing(body, way, other);
+        bring_nothing(body, &mut [(way, other)]);
         self.edit.tell(body, to);
         let all = scratch!(Vec<InstId>).with(phis::of(body, to));
         all.iter().for_each(|id| body.map_blocks(*id, |b| if b == way { head } else { b }));

@@ -25,6 +25,9 @@ use orias_components::{
 };
 use std::sync::Arc;
 
+/// Readers of a value that are looked at for each instruction that reads it.
+const MOST_READERS: usize = 64;
+
 /// Phase 31: divisions, roots and the like, while each is one instruction. Where the others went
 /// early, too, values were found equal less often (nvcc's modules had 84 instructions more).
 pub fn sink_remat(
@@ -188,7 +191,9 @@ impl Sinking {
                 let at = self.goes[reader.0 as usize].unwrap_or(at);
                 at.0 == block && body.inst(reader).op != Opcode::MOVPHI
             };
-            if self.uses.readers(v).all(stays) {
+            // A value that so many read lives on anyway.
+            let mut readers = self.uses.readers(v);
+            if readers.by_ref().take(MOST_READERS).all(stays) && readers.next().is_none() {
                 longer += u32::from(r.count);
             }
         });

@@ -1,12 +1,14 @@
 //! Which bits of a value may be one, and masks that take nothing away.
 
 use super::values::{Values, plain};
+use crate::analysis::trips::Comparison;
 use crate::effects::SR_TID;
 use orias_components::{Body, Inst, InstId, Mod, Opcode, Operand, RegFlags, RegUse, View};
 use orias_targets::slots::{
     IADD3, IMAD, ISETP, LOP3_LUT as LOP3, MOV, PRMT, S2R, SEL, SGXT, SHF, VIMNMX,
 };
 use smallvec::smallvec;
+use std::cmp::Ordering;
 
 /// Steps back from what is asked for: what most masks stand behind is nearer.
 const DEPTH: u32 = 6;
@@ -139,11 +141,7 @@ pub(super) fn outcome(body: &Body<'_>, values: &Values<'_>, inst: View<'_>) -> O
     let [a, b] = [ISETP::A, ISETP::B].map(|at| inst.operand(at));
     // Read at once, they are one word.
     if a == b && plain(&a).is_some() {
-        return match *order {
-            Mod::EQ | Mod::LE | Mod::GE => Some(true),
-            Mod::NE | Mod::LT | Mod::GT => Some(false),
-            _ => None,
-        };
+        return Some(Comparison::of(*order)?.holds(Ordering::Equal));
     }
     let number = match b {
         Operand::Imm(number) => number as u32,
@@ -151,19 +149,11 @@ pub(super) fn outcome(body: &Body<'_>, values: &Values<'_>, inst: View<'_>) -> O
         _ => return None,
     };
     if let Some(first) = exact(body, values, &a) {
-        let order_of = match is_signed {
+        let of_both = match is_signed {
             true => (first as i32).cmp(&(number as i32)),
             false => first.cmp(&number),
         };
-        return match *order {
-            Mod::EQ => Some(order_of.is_eq()),
-            Mod::NE => Some(order_of.is_ne()),
-            Mod::LT => Some(order_of.is_lt()),
-            Mod::LE => Some(order_of.is_le()),
-            Mod::GT => Some(order_of.is_gt()),
-            Mod::GE => Some(order_of.is_ge()),
-            _ => None,
-        };
+        return Some(Comparison::of(*order)?.holds(of_both));
     }
     let ones = ones_of(body, values, &a, DEPTH);
     // What may be negative is another matter.

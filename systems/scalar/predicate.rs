@@ -3,6 +3,7 @@
 //! under a guard.
 
 use super::values::{Values, plain};
+use crate::analysis::trips::Comparison;
 use crate::build::plop3;
 use crate::effects;
 use orias_components::{
@@ -95,22 +96,13 @@ pub(super) fn asked_again(
     let third = inst.get(ISETP::B).filter(|_| is_plain).and_then(number)?;
     let by = values.writer(plain(&inst.operand(ISETP::A))?).filter(|by| before.contains(by))?;
     let (chosen_by, chosen) = chosen(body, values, by)?;
+    let is = words.as_slice().iter().find_map(|word| Comparison::of(*word));
     let of = |n: u32| {
         let order = match words.has(Mod::U32) {
             true => n.cmp(&third),
             false => (n as i32).cmp(&(third as i32)),
         };
-        [
-            (Mod::EQ, order.is_eq()),
-            (Mod::NE, order.is_ne()),
-            (Mod::LT, order.is_lt()),
-            (Mod::LE, order.is_le()),
-            (Mod::GT, order.is_gt()),
-            (Mod::GE, order.is_ge()),
-        ]
-        .into_iter()
-        .find(|(word, _)| words.has(*word))
-        .map(|(_, holds)| holds)
+        is.map(|is| is.holds(order))
     };
     let [where_true, where_false] = [of(chosen[0])?, of(chosen[1])?];
     let combine = |outcome: bool, other: bool| match () {

@@ -7,6 +7,7 @@
 //! 13.0.88 does all four.)
 
 use super::values::{Values, plain};
+use crate::analysis::trips::Comparison;
 use orias_components::{
     Body, Inst, InstId, Mod, Mods, Opcode, Operand, Reg, RegFile, RegFlags, RegUse, View,
 };
@@ -102,14 +103,7 @@ pub(super) fn of_high_words(body: &Body<'_>, values: &Values<'_>, id: InstId) ->
     };
     let (a, b) = (number(ISETP::A).filter(|_| is_low)?, number(ISETP::B)?);
     let low_word = |inst: View<'_>| WORDS.into_iter().find(|word| inst.mods().has(*word));
-    let holds = match low_word(low)? {
-        Mod::LT => a < b,
-        Mod::LE => a <= b,
-        Mod::GT => a > b,
-        Mod::GE => a >= b,
-        Mod::EQ => a == b,
-        _ => a != b,
-    };
+    let holds = Comparison::of(low_word(low)?)?.holds(a.cmp(&b));
     let word = match (low_word(inst)?, holds) {
         (Mod::LT | Mod::LE, true) => Mod::LE,
         (Mod::LT | Mod::LE, false) => Mod::LT,

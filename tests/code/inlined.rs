@@ -3,6 +3,8 @@
 
 use orias::driver::{CompileOptions, Output, compile_source};
 use orias::elf::Cubin;
+use orias::ptx::inline::{Limits, inline};
+use orias::ptx::program::Program;
 use orias_isa::differ::{self, End};
 use orias_isa::setup::Setup;
 use orias_runner::oracle;
@@ -139,4 +141,31 @@ fn chains_of_calls_end() {
     let output = compile(&source, &[]);
     let instructions: u32 = output.functions.iter().map(|function| function.instructions).sum();
     assert!(instructions < 100_000, "{instructions}");
+}
+
+/// Each of many functions calls the next one, and nobody else does.
+#[test]
+fn long_chains_of_calls_stay_within_the_size_of_the_module() {
+    let mut source = ".version 8.0\n.target sm_90a\n.address_size 64\n".to_string();
+    let call = |callee: usize| {
+        let call = format!("st.param.b32 [a], %x; call.uni (b), f{callee}, (a);");
+        format!("{{ .param .b32 a; .param .b32 b; {call} ld.param.b32 %x, [b]; }}\n")
+    };
+    for at in 0..3000 {
+        let below = if at == 0 { String::new() } else { call(at - 1) };
+        source += &format!(".func (.param .b32 r) f{at}(.param .b32 p)\n{{\n    .reg .b32 %x;\n");
+        source += "    ld.param.b32 %x, [p];\n    mad.lo.u32 %x, %x, %x, 3;\n";
+        source += &format!("    {below}    st.param.b32 [r], %x;\n    ret;\n}}\n");
+    }
+    source += ".visible .entry k(.param .u64 o)\n{\n    .reg .b32 %x; .reg .b64 %o;\n";
+    source += &format!("    mov.u32 %x, %tid.x; ld.param.u64 %o, [o];\n{}", call(2999));
+    source += "    st.global.u32 [%o], %x;\n    ret;\n}\n";
+    let mut program = orias::ptx::load(&source).expect("it is right");
+    let size = |program: &Program<'_>| -> usize {
+        program.functions.iter().map(|function| function.code.len()).sum()
+    };
+    let before = size(&program);
+    let inlined = inline(&mut program, Limits { small: 0, once: 4096 });
+    assert!(inlined > 100, "{inlined}");
+    assert!(size(&program) <= before + (2 * before).max(1 << 16), "{}", size(&program));
 }
