@@ -20,13 +20,15 @@
 use super::forks::{Fork, fork};
 use crate::analysis::uses::Uses;
 use crate::analysis::{Analyses, ControlFlow};
+use crate::build::plop3;
 use crate::notes::Notes;
 use crate::params::Write;
 use orias_components::scratch;
 use orias_components::{
-    BlockId, Body, Code, Guard, Inst, InstId, Mod, Opcode, Operand, Reg, RegUse, View, edges,
+    BlockId, Body, Code, Guard, Inst, InstId, Mod, Opcode, Operand, Reg, RegFile, RegUse, View,
+    edges,
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -49,7 +51,7 @@ pub fn merge_equivalent_conditional_flow(
     if count == 0 {
         return;
     }
-    found.apply(&mut body);
+    found.apply(&mut body, &all.uses);
     analyses.edges(&mut body);
     notes.count(count);
 }
@@ -125,6 +127,7 @@ struct Questions {
     /// Those that are predicates.
     predicates: FxHashMap<Reg, u32>,
     flow: Arc<ControlFlow>,
+    uses: Arc<Uses>,
 }
 
 impl Questions {
@@ -164,7 +167,7 @@ impl Questions {
                 predicates.insert(reg, about);
             }
         }
-        Some(Questions { by_block, subjects: numbers.len(), predicates, flow })
+        Some(Questions { by_block, subjects: numbers.len(), predicates, flow, uses })
     }
 
     fn get(&self, block: u32) -> Option<&Question> {
@@ -384,11 +387,67 @@ struct Answers {
 }
 
 impl Answers {
-    fn apply(&self, body: &mut Body<'_>) {
-        let branch = |to| Inst::new(Opcode::BRA, &[], 0, &[Operand::PT, Operand::Block(to)]);
-        for (block, id) in &self.idle {
-            body.remove(*block, *id);
+    /// Takes away what is never done. A register that nothing else writes holds what it will, and
+    /// somebody may read it: zero.
+    fn remove_idle(&self, body: &mut Body<'_>, uses: &Uses) {
+        let idle: FxHashSet<InstId> = self.idle.iter().map(|(_, id)| *id).collect();
+        let mut replaced: FxHashMap<InstId, SmallVec<[Inst; 4]>> = FxHashMap::default();
+        let mut blocks: Vec<BlockId> = Vec::new();
+        for &(block, id) in &self.idle {
+            let mut zeros: SmallVec<[Inst; 4]> = SmallVec::new();
+            let mut may_go = true;
+            body.inst(id).for_each_def(|r| {
+                let Some(v) = r.reg.vreg() else {
+                    may_go = false;
+                    return;
+                };
+                let covers = |(by, _): (InstId, BlockId)| {
+                    let mut covers = false;
+                    body.inst(by).for_each_def(|d| {
+                        let ends = d.cell + d.count >= r.cell + r.count;
+                        covers |= d.reg == r.reg && d.cell <= r.cell && ends;
+                    });
+                    covers && !idle.contains(&by)
+                };
+                if uses.writers(v).any(covers) {
+                    return;
+                }
+                may_go &= uses.only_writer(v).is_some();
+                match r.reg.file() {
+                    RegFile::R => zeros.extend((r.cell..r.cell + r.count).map(|cell| {
+                        let to = Operand::Reg(RegUse::at(r.reg, cell, 1));
+                        Inst::new(Opcode::MOV, &[], 1, &[to, Operand::RZ, Operand::Imm(0xf)])
+                    })),
+                    RegFile::P => zeros.push(plop3(Operand::Reg(r), [Operand::PT; 3], 0)),
+                    _ => may_go = false,
+                }
+            });
+            if may_go {
+                replaced.insert(id, zeros);
+                if blocks.last() != Some(&block) {
+                    blocks.push(block);
+                }
+            }
         }
+        for block in blocks {
+            let insts = scratch!(Vec<InstId>).with(body.unlink(block));
+            for &id in insts.iter() {
+                let Some(zeros) = replaced.get(&id) else {
+                    body.append(block, id);
+                    continue;
+                };
+                for zero in zeros {
+                    let zero = body.new_inst(zero, body.loc(id));
+                    body.append(block, zero);
+                }
+                body.discard(id);
+            }
+        }
+    }
+
+    fn apply(&self, body: &mut Body<'_>, uses: &Uses) {
+        let branch = |to| Inst::new(Opcode::BRA, &[], 0, &[Operand::PT, Operand::Block(to)]);
+        self.remove_idle(body, uses);
         for (block, to) in &self.decided {
             let place = edges::first_branch(body, *block);
             let loc = body.loc(body.block(*block).insts()[place]);

@@ -122,7 +122,7 @@ def test_options_that_mean_nothing_are_refused(store):
         orias.compile(store, entries=["no_such_kernel"])
     with pytest.raises(orias.CompileError, match="NoSuchPhase"):
         orias.compile(store, disabled=["NoSuchPhase"])
-    with pytest.raises(ValueError, match="line 1, column 12: .*UnrollTimes"):
+    with pytest.raises(ValueError, match="line 1, column 13: .*UnrollTimes"):
         orias.compile(store, recipes='{"knobs": {"UnrollTimes": 999}, "kernel": "*"}')
     with pytest.raises(TypeError):
         orias.compile(5)
