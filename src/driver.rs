@@ -10,7 +10,8 @@ use orias_components::Loc;
 use orias_systems::knobs::{Knob, Knobs};
 use orias_systems::parallel;
 use orias_systems::pipeline::PHASES;
-use orias_systems::{Options, PhaseStat, PipelineError, Stop, Stopped, Worker};
+use orias_systems::profile::Profile;
+use orias_systems::{FunctionInfo, Options, PhaseStat, PipelineError, Stop, Stopped, Worker};
 use orias_targets::Target;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -25,6 +26,7 @@ use crate::facts::CodeFacts;
 use crate::link::{self, Code, Linked};
 use crate::lower::{self, LowerOptions, Module};
 use crate::overrides;
+use crate::profiles::Reached;
 use crate::ptx::diagnostics::{Diagnostic, Diagnostics, Severity};
 use crate::ptx::inline::Limits;
 use crate::ptx::program::{FuncId, Function, FunctionBody, Program};
@@ -215,6 +217,8 @@ fn model(
     let lower = LowerOptions { target, opt_level, fmad: options.fmad };
     let size = program.functions.iter().map(|f| f.code.len()).sum();
     let knobs = Knobs::read(&options.knobs).map_err(Diagnostic::global)?;
+    // By places in the text, which inlining leaves as they are.
+    let (reached, unused) = options.profiles.reached(program);
     let layout = || {
         if opt_level > 1 {
             let most = |knob| knobs.get(knob, target) as usize;
@@ -234,7 +238,7 @@ fn model(
     limit_callees(program, &mut module, options);
     let with_lines = options.with_lines(program);
     let whole = Whole::of(program, &module, kernels(program, options), with_lines);
-    let compile = || compile_functions(program, &module, session, with_lines);
+    let compile = || compile_functions(program, &module, session, (with_lines, &reached));
     let compiled = measured.part(Part::Functions, compile)?;
     session.stop.check()?;
     let code = started.elapsed();
@@ -257,6 +261,7 @@ fn model(
     let assemble = || assemble::cubin(program, &module, kernels, tool, &whole);
     let model = measured.part(Part::Assemble, assemble);
     let mut warnings = program.warnings.clone();
+    unused.into_iter().for_each(|warning| warnings.push(warning));
     warnings.extend(std::mem::take(&mut module.warnings));
     for name in unresolved(program) {
         let message = format!(
@@ -418,7 +423,7 @@ fn compile_functions(
     program: &mut Program<'_>,
     module: &Module,
     session: &Session<'_>,
-    with_lines: bool,
+    extras: (bool, &Reached),
 ) -> Result<Vec<Done>, Failure> {
     let Session { options, pool, stop, .. } = *session;
     let mut units: Vec<Unit> =
@@ -491,7 +496,7 @@ fn compile_functions(
             Ok(team) => team,
             Err(error) => return vec![Err(Diagnostic::global(error.to_string()).into())],
         };
-        let done = compile_together(program, module, jobs, &mut team, with_lines, stop);
+        let done = compile_together(program, module, jobs, &mut team, extras, stop);
         teams.give_back(team);
         done
     };
@@ -522,7 +527,7 @@ fn compile_together(
     module: &Module,
     jobs: Vec<Job<'_>>,
     team: &mut [Worker],
-    with_lines: bool,
+    (with_lines, reached): (bool, &Reached),
     stop: Stop<'_>,
 ) -> Vec<Result<Done, Failure>> {
     let started = Instant::now();
@@ -530,9 +535,14 @@ fn compile_together(
     let lower = |(unit, body): Job<'_>, worker: &mut Worker| {
         let function = Function { body, ..program.functions[unit.func.0 as usize].clone() };
         let lowered = (unit.func, &function);
-        let info = lower::function(program, module, lowered, unit.kernel, worker.body());
-        worker.set_info(info?);
-        Ok((unit, Digest::of(&function), function.span))
+        let info = lower::function(program, module, lowered, unit.kernel, worker.body())?;
+        let digest = Digest::of(&function);
+        let profile = match reached.is_empty() {
+            true => Profile::default(),
+            false => digest.spans.iter().map(|span| reached.get(&span.start).copied()).collect(),
+        };
+        worker.set_info(FunctionInfo { profile, ..info });
+        Ok((unit, digest, function.span))
     };
     let lowered: Vec<Result<_, Failure>> =
         jobs.into_iter().zip(&mut *team).map(|(job, worker)| lower(job, worker)).collect();

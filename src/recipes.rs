@@ -12,6 +12,7 @@
 //! on the command line is the first of all. `orias knobs` and `orias phases` list what there is.
 
 use crate::driver::UNSEEN_FORMS;
+use crate::json_lines::{LineError, lines};
 use glob::Pattern;
 use orias_systems::knobs::Knobs;
 use orias_systems::pipeline;
@@ -45,35 +46,18 @@ struct Recipe {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recipes(Vec<Recipe>);
 
-/// What is wrong with a file of recipes, and where: counted from 1.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}, column {column}: {message}\n  {shown}\n  {:>caret$}", '^')]
-pub struct RecipeError {
-    /// The line's number.
-    pub line: usize,
-    /// The byte of it.
-    pub column: usize,
-    /// What is wrong.
-    pub message: String,
-    /// What stands around that place, and below which character of it.
-    shown: String,
-    caret: usize,
-}
-
 impl Recipes {
     /// Reads a file's text.
     ///
     /// # Errors
     /// The first line that is no recipe, or that names a knob or a phase that there is not, a value
     /// that is none of the knob's, or a phase that correct code needs.
-    pub fn read(text: &[u8]) -> Result<Recipes, RecipeError> {
-        if text.len() > MOST_BYTES {
-            let message = format!("more than {MOST_BYTES} bytes of recipes");
-            return Err(error(1, &text[..1], 1, message));
-        }
-        let lines = (1..).zip(text.split(|byte| *byte == b'\n'));
-        let lines = lines.filter(|(_, line)| !line.trim_ascii().is_empty());
-        lines.map(|(number, line)| recipe(number, line)).collect::<Result<_, _>>().map(Recipes)
+    pub fn read(text: &[u8]) -> Result<Recipes, LineError> {
+        let mut lines = lines(text, MOST_BYTES, "recipes")?;
+        lines.try_fold(Recipes::default(), |mut all, (number, line)| {
+            all.0.push(recipe(number, line)?);
+            Ok(all)
+        })
     }
 
     /// Whether there is none.
@@ -97,18 +81,15 @@ impl Recipes {
     }
 }
 
-fn recipe(number: usize, line: &[u8]) -> Result<Recipe, RecipeError> {
-    let read: Line = serde_json::from_slice(line).map_err(|e| {
-        let message = e.to_string();
-        let end = message.rfind(" at line ").unwrap_or(message.len());
-        error(number, line, e.column(), format!("not a recipe: {}", &message[..end]))
-    })?;
+fn recipe(number: usize, line: &[u8]) -> Result<Recipe, LineError> {
+    let read: Line = serde_json::from_slice(line)
+        .map_err(|e| LineError::of_json(number, line, "not a recipe", &e))?;
     // The place of a name is that of its first quoted copy.
     let wrong = |name: &str, message: String| {
         let quoted = format!("\"{name}\"");
         let mut places = line.windows(quoted.len().max(1));
         let column = places.position(|window| window == quoted.as_bytes()).map_or(1, |at| at + 2);
-        error(number, line, column, message)
+        LineError::new(number, line, column, message)
     };
     let kernel = Pattern::new(&read.kernel).map_err(|e| wrong(&read.kernel, e.to_string()))?;
     let mut knobs = Vec::new();
@@ -136,18 +117,6 @@ fn recipe(number: usize, line: &[u8]) -> Result<Recipe, RecipeError> {
         }
     }
     Ok(Recipe { kernel, knobs, disabled: read.disable })
-}
-
-fn error(line: usize, text: &[u8], column: usize, message: String) -> RecipeError {
-    /// Bytes that are shown before the place, and behind it.
-    const AROUND: usize = 60;
-    let column = column.clamp(1, text.len().max(1));
-    let start = (column - 1).saturating_sub(AROUND);
-    let shown = &text[start.min(text.len())..text.len().min(column + AROUND)];
-    // One character for each byte, so that the caret stands below its place.
-    let printable = |byte: &u8| if byte.is_ascii_graphic() { *byte as char } else { ' ' };
-    let shown = shown.iter().map(printable).collect();
-    RecipeError { line, column, message, shown, caret: column - start }
 }
 
 #[cfg(test)]

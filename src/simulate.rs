@@ -118,6 +118,7 @@ pub fn simulate_read(
         ran: finished.ran,
         unseen: finished.unseen,
         misuse: finished.misuse,
+        reached: Default::default(),
         printed: finished.printed,
     })
 }

@@ -1,9 +1,10 @@
 //! What a phase knows of its function besides the body, and what comes out of the pipeline.
 
 use crate::knobs::Knobs;
+use crate::profile::Profile;
 use bevy_ecs::prelude::*;
 use orias_components::heap::Used;
-use orias_components::{InstId, Loc, Mods, Opcode, SymbolKey, scratch};
+use orias_components::{BlockId, InstId, Loc, Mods, Opcode, SymbolKey, scratch};
 use orias_targets::Target;
 use rustc_hash::FxHashSet;
 use std::ptr;
@@ -38,6 +39,8 @@ pub struct FunctionInfo {
     /// Values live in uniform registers from block to block, where the warp runs together, that a
     /// phase put there: `ConvertToUniformReg`.
     pub shares_uniform: bool,
+    /// How often its instructions were seen to run, where somebody has looked.
+    pub profile: Profile,
 }
 
 impl FunctionInfo {
@@ -239,13 +242,15 @@ impl Needs {
     }
 }
 
-/// Instructions of which a phase knows what their words do not show.
+/// Instructions and blocks of which a phase knows what their words do not show.
 #[derive(Resource, Clone, Default, Debug)]
 pub struct Marked {
     /// Branches at which the threads of a warp may diverge.
     pub divergent: FxHashSet<InstId>,
     /// Stores and loads of spill code.
     pub spills: FxHashSet<InstId>,
+    /// Blocks that few threads come to, by a profile.
+    pub cold: FxHashSet<BlockId>,
 }
 
 /// What the pipeline makes of one function: everything that the ELF writer needs. Offsets are bytes

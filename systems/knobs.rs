@@ -71,6 +71,7 @@ knobs! {
     PredicationEach None, Initial::Of(|t| t.predication.each), MANY, "OriDoPredication: most instructions of each of two ways";
     PredicationWithLoads None, Initial::Of(|t| t.predication.with_loads), MANY, "OriDoPredication: most instructions of a way that loads from global memory";
     PredicationMoves None, Initial::Of(|t| t.predication.moves), MANY, "OriDoPredication: most copies of a way";
+    ColdShare None, Initial::Is(256), MANY, "PerformPGO: a block is cold where fewer threads come than one of these many that began the function";
     HoistRegisters None, Initial::Is(64), MANY, "OriHoistInvariants: most registers that are live in a loop with what is computed before it";
     InlineSmall None, Initial::Is(4), MANY, "Calls: most instructions of a function that is inlined wherever it is called, besides one for each word that it is passed";
     InlineOnce None, Initial::Is(4096), MANY, "Calls: most instructions of a function that is inlined where it is called once";

@@ -17,6 +17,7 @@ pub mod notes;
 pub mod parallel;
 pub mod params;
 pub mod pipeline;
+pub mod profile;
 pub mod registers;
 pub mod report;
 pub mod scalar;

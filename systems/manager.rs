@@ -156,6 +156,7 @@ impl Worker {
         *found.report = Report::default();
         found.marked.divergent.clear();
         found.marked.spills.clear();
+        found.marked.cold.clear();
         *found.map = RegisterMap::default();
         found.list.clear();
         found.words.clear();

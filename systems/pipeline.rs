@@ -18,7 +18,7 @@
 use crate::analysis::cfg;
 use crate::calls;
 use crate::control_flow::{
-    branches, equivalent, layout, nested, predication, sinking, switch_opt, switches,
+    branches, cold, equivalent, layout, nested, predication, sinking, switch_opt, switches,
 };
 use crate::expand::{macros, place};
 use crate::legalize::{guards, operands};
@@ -353,7 +353,7 @@ pub static PHASES: [Phase; 159] = [
     phase(20, "OriLoopSimplification", Early, Optimization, Unstated, optional(system!(rotate::simplify_loops where |f| f.may_have(&[Opcode::BRA])))),
     phase(21, "OriSplitLiveRanges", Early, Optimization, Unstated, PLANNED),
     phase(22, "OriCopyProp", Early, Optimization, Unstated, optional(system!(propagate::copy_prop where Facts::may_have_repeatable_loops))),
-    phase(23, "PerformPGO", Early, Optimization, Unstated, PLANNED),
+    phase(23, "PerformPGO", Early, Optimization, Unstated, optional(system!(cold::perform_pgo where |f| f.may_have(&[Opcode::BRA])))),
     phase(24, "OriStrengthReduce", Early, Optimization, Unstated, marker(STRENGTH)),
     phase(25, "OriLoopUnrolling", Early, Optimization, Above(1), optional(system!(unroll::unroll_loops where |f| f.may_have(&[Opcode::BRA])))),
     phase(26, "GenerateMovPhi", Early, Lowering, Unstated, needed_at_gate(system!(ssa::generate_mov_phi))),
@@ -378,7 +378,7 @@ pub static PHASES: [Phase; 159] = [
     phase(44, "OptimizeNestedCondBranches", Mid, Optimization, Above(1), optional(system!(nested::optimize_nested_cond_branches where |f| f.may_have(&[Opcode::BRA])))),
     phase(45, "ConvertVTGReadWrite", Mid, Lowering, Unstated, GRAPHICS_ONLY),
     phase(46, "DoVirtualCTAExpansion", Mid, Lowering, Unstated, PLANNED),
-    phase(47, "MarkAdditionalColdBlocks", Mid, Analysis, Unstated, PLANNED),
+    phase(47, "MarkAdditionalColdBlocks", Mid, Analysis, Unstated, optional(system!(cold::mark_additional_cold_blocks where |f| f.may_have(&[Opcode::BRA])))),
     phase(48, "ExpandMbarrier", Mid, Lowering, Unstated, PLANNED),
     phase(49, "ForwardProgress", Mid, Lowering, Unstated, needed(system!(progress::forward_progress))),
     phase(50, "OptimizeUniformAtomic", Mid, Optimization, Unstated, optional(system!(atomics::optimize_uniform_atomic where |f| f.may_have(&atomics::KNOWN)))),
@@ -466,8 +466,8 @@ pub static PHASES: [Phase; 159] = [
     phase(128, "ApplyPostRegAllocWars", Post, RegAlloc, Unstated, needed(system!(workarounds::apply_post_reg_alloc_wars where |f| f.may_have(&[Opcode::LDGSTS])))),
     phase(129, "AdvancedPhasePostSched", Post, Gate, Unstated, marker("marks the place: its worker is phase 133")),
     phase(130, "OriRemoveNopCode", Post, Cleanup, Unstated, optional(system!(registers::held::remove_nop_code where |f| f.may_have(&[Opcode::NOP, Opcode::MOV, Opcode::R2UR])))),
-    phase(131, "OptimizeHotColdInLoop", Post, Optimization, Unstated, PLANNED),
-    phase(132, "OptimizeHotColdFlow", Post, Optimization, Unstated, PLANNED),
+    phase(131, "OptimizeHotColdInLoop", Post, Optimization, Unstated, optional(system!(cold::optimize_hot_cold_in_loop where |f| f.may_have(&[Opcode::BRA])))),
+    phase(132, "OptimizeHotColdFlow", Post, Optimization, Unstated, optional(system!(cold::optimize_hot_cold_flow where |f| f.may_have(&[Opcode::BRA])))),
     phase(133, "PostSchedule", Post, Scheduling, Above(1), PLANNED),
     phase(134, "AdvancedPhasePostFixUp", Post, Gate, Unstated, marker("marks the place: its worker is phase 140")),
     phase(135, "PlaceBlocksInSourceOrder", Post, Cleanup, Unstated, optional(system!(layout::place_blocks))),

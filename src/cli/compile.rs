@@ -6,6 +6,7 @@ use crate::compiler::Compiler;
 use crate::driver::{CompileOptions, Output};
 use crate::input;
 use crate::overrides::{Bounds, Caches, LOADS, Overrides, STORES};
+use crate::profiles::{self, Profiles};
 use crate::ptx::check::NEWEST_VERSION;
 use crate::ptx::words::Word;
 use crate::recipes::{self, Recipes};
@@ -150,6 +151,9 @@ pub struct CompileArgs {
     /// {"kernel": "matmul_*", "knobs": {"UnrollTimes": 2}, "disable": ["GvnCse"]}
     #[arg(long, value_name = "FILE", help_heading = "Looking inside")]
     recipes: Vec<String>,
+    /// Compile by what `orias sim --write-profile` saw: which ways and loops run, and how often
+    #[arg(long, value_name = "FILE", help_heading = "Looking inside")]
+    use_profile: Vec<String>,
 }
 
 impl Default for CompileArgs {
@@ -192,6 +196,7 @@ impl Default for CompileArgs {
             verify_each: false,
             knob: Vec::new(),
             recipes: Vec::new(),
+            use_profile: Vec::new(),
         }
     }
 }
@@ -255,6 +260,7 @@ impl CompileArgs {
             "entry" => list(&mut self.entry),
             "knob" => self.knob.push(value),
             "recipes" => self.recipes.push(value),
+            "use-profile" => self.use_profile.push(value),
             "phase-limit" => {
                 let limit = value.parse();
                 self.phase_limit = Some(limit.map_err(|_| invalid("phase-limit", &value))?);
@@ -483,6 +489,13 @@ pub(super) fn compile_options(
         let read = Recipes::read(&bytes);
         recipes.extend(read.map_err(|e| fatal(format!("recipes '{file}', {e}")))?);
     }
+    let mut profiles = Profiles::default();
+    for file in &args.use_profile {
+        let bytes = input::read(Path::new(file), profiles::MOST_BYTES as u64);
+        let bytes = bytes.map_err(|e| fatal(format!("cannot read '{file}': {e}")))?;
+        let read = Profiles::read(&bytes);
+        profiles.extend(read.map_err(|e| fatal(format!("profile '{file}', {e}")))?);
+    }
     Ok(CompileOptions {
         target: args.gpu_name.clone(),
         opt_level,
@@ -496,6 +509,7 @@ pub(super) fn compile_options(
         trace: args.trace.is_some(),
         knobs,
         recipes,
+        profiles,
         threads: number("split-compile", &args.split_compile)? as usize,
         budget: None,
         line_info: args.generate_line_info,

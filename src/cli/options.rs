@@ -117,12 +117,13 @@ static OPTIONS: &[Known] = &[
     valued("trace", "", Support::Yes),
     valued("knob", "", Support::Yes),
     valued("recipes", "", Support::Yes),
+    valued("use-profile", "", Support::Yes),
     flag("verify-each", "", Support::Yes),
 ];
 
 /// Options that may be given more than once, each adding to the others.
-const REPEATABLE: [&str; 6] =
-    ["dump-ir", "disable-phase", "entry", "knob", "options-file", "recipes"];
+const REPEATABLE: [&str; 7] =
+    ["dump-ir", "disable-phase", "entry", "knob", "options-file", "recipes", "use-profile"];
 
 /// Options files may name options files, so many deep, and so many in all: their number could grow
 /// with each level.

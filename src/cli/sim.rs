@@ -2,12 +2,14 @@
 
 use super::launch::LaunchArgs;
 use crate::launch::{Launch, Outcome};
+use crate::profiles::Profiles;
 use crate::simulate::SimulateError;
 use crate::{input, interpret};
 use clap::Args;
 use orias_targets::misuse::Checks;
 use orias_targets::simulator::{Hazards, Limits};
 use std::io::Write;
+use std::path::PathBuf;
 
 /// What `orias sim` is told.
 #[derive(Args, Debug)]
@@ -26,6 +28,9 @@ pub struct SimArgs {
     /// otherwise they are let go when no thread of their warp could go on
     #[arg(long)]
     strict_regions: bool,
+    /// Write how often threads came to the kernel's instructions, for `--use-profile`; of PTX only
+    #[arg(long, value_name = "FILE")]
+    write_profile: Option<PathBuf>,
 }
 
 impl SimArgs {
@@ -47,6 +52,10 @@ pub fn sim(args: &SimArgs) -> Result<(), Box<dyn std::error::Error>> {
         .map_err(|error| BadInput(format!("{}: {error}", file.display())))?;
     let launch = args.launch.launch()?;
     let outcome = if bytes.starts_with(b"\x7fELF") {
+        if args.write_profile.is_some() {
+            let message = "--write-profile: a profile is of PTX, and this is a cubin";
+            return Err(BadInput(message.to_string()).into());
+        }
         simulate(&bytes, &launch, args)?
     } else {
         let source = String::from_utf8_lossy(&bytes);
@@ -87,7 +96,13 @@ fn interpreted(
         crate::ptx::load(source).map_err(|errors| BadInput(errors.render(name, source)))?;
     let mut limits = crate::interpret::Limits { checks: args.checks(), ..Default::default() };
     limits.warp_instructions = args.max_steps.unwrap_or(limits.warp_instructions);
-    Ok(interpret::run_limited(&program, source, launch, limits)?)
+    limits.counts = args.write_profile.is_some();
+    let outcome = interpret::run_limited(&program, source, launch, limits)?;
+    if let Some(file) = &args.write_profile {
+        let text = Profiles::of(&program, &outcome.reached).to_text();
+        std::fs::write(file, text).map_err(|e| format!("{}: {e}", file.display()))?;
+    }
+    Ok(outcome)
 }
 
 fn simulate(

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::overrides::Overrides;
+use crate::profiles::Profiles;
 use crate::ptx::program::Program;
 use crate::recipes::Recipes;
 
@@ -35,6 +36,8 @@ pub struct CompileOptions {
     pub knobs: Vec<(String, String)>,
     /// Knobs and phases left out by the functions' names (`--recipes`).
     pub recipes: Recipes,
+    /// How often functions' instructions were seen to run (`--use-profile`).
+    pub profiles: Profiles,
     /// Threads to use; 0 is one for each core, in the pool that the compile is called from or
     /// rayon's own. One is the calling thread and no pool.
     pub threads: usize,
@@ -69,6 +72,7 @@ impl Default for CompileOptions {
             trace: false,
             knobs: Vec::new(),
             recipes: Recipes::default(),
+            profiles: Profiles::default(),
             threads: 0,
             budget: None,
             line_info: false,

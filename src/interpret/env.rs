@@ -40,6 +40,8 @@ pub struct Env<'a> {
     pub thread_instructions: &'a mut u64,
     /// Counts each instruction that a group of lanes executes.
     pub warp_instructions: &'a mut u64,
+    /// By instruction, the threads that came to it; empty where nobody asks.
+    pub reached: &'a mut [u64],
     /// What is looked for and found.
     pub misuse: &'a mut Misuses,
     /// Set when a barrier may have become complete.

@@ -60,6 +60,8 @@ struct Device<'a> {
     memory: Memory,
     heap: Heap,
     outcome: Outcome,
+    /// Threads by instruction, where they are counted.
+    reached: Vec<u64>,
 }
 
 /// Runs all blocks of a launch.
@@ -74,7 +76,9 @@ pub fn run(
     let memory = std::mem::take(&mut image.memory);
     let (heap, outcome) = (Heap::default(), Outcome::default());
     let misuse = Misuses::new(limits.checks);
-    let mut device = Device { program, source, code, memory, heap, outcome, misuse, limits };
+    let reached = vec![0; if limits.counts { code.insts.len() } else { 0 }];
+    let mut device =
+        Device { program, source, code, memory, heap, outcome, misuse, limits, reached };
     let of_cluster = u64::from(image.clusters.blocks());
     let total = image.clusters.grid.iter().map(|n| u64::from(*n)).product::<u64>() / of_cluster;
     let threads = u64::from(launch.threads().max(1)) * of_cluster;
@@ -110,6 +114,10 @@ pub fn run(
     }
     let mut outcome = device.outcome;
     outcome.buffers = image.placed.collect(&mut device.memory);
+    for (inst, count) in code.insts.iter().zip(&device.reached) {
+        let of_place = outcome.reached.entry(code.places[inst.place as usize].start).or_default();
+        *of_place = (*of_place).max(*count);
+    }
     outcome.misuse = device.misuse.lines(|found| {
         let place = code.places[code.insts[found.instruction as usize].place as usize];
         let (instruction, line, function) = describe(program, source, place);
@@ -181,6 +189,7 @@ impl Cluster {
                 printed: &mut device.outcome.printed,
                 thread_instructions: &mut device.outcome.thread_instructions,
                 warp_instructions: &mut device.outcome.warp_instructions,
+                reached: &mut device.reached,
                 misuse: &mut device.misuse,
                 arrivals: false,
             };

@@ -50,6 +50,9 @@ impl Warp {
             self.clock += 1;
             *env.warp_instructions += 1;
             *env.thread_instructions += u64::from(mask.count_ones());
+            if let Some(count) = env.reached.get_mut(group.pc as usize) {
+                *count += u64::from(group.mask.count_ones());
+            }
             let next = self.step(code, env, index, inst, mask);
             if env.misuse.checks.uninitialised {
                 self.note_unwritten(env, group.pc, mask);

@@ -3,6 +3,7 @@
 use super::error::LaunchError;
 use super::tensor::TensorArgument;
 use orias_targets::simulator::{Hazard, Ran};
+use rustc_hash::FxHashMap;
 use std::path::PathBuf;
 
 /// Threads in a block at most (CUDA C++ Programming Guide, "Compute Capabilities").
@@ -97,6 +98,9 @@ pub struct Outcome {
     /// Of what ran, what ptxas was never seen to emit on the SM, where hazards were looked for: a
     /// line for each instruction.
     pub unseen: Vec<String>,
+    /// By the byte of the PTX at which an instruction begins, how many threads came to it, where
+    /// that was asked for.
+    pub reached: FxHashMap<u32, u64>,
     /// What the threads printed (`vprintf`), in the order of their calls.
     pub printed: Vec<u8>,
 }

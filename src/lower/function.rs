@@ -164,6 +164,7 @@ pub fn function(
         barriers: cx.barriers,
         has_strong,
         shares_uniform: false,
+        profile: Default::default(),
     };
     cx.e.finish();
     Ok(info)

@@ -4,6 +4,7 @@ use crate::python::{class, compile_error, dimensions, error};
 use crate::wait::interruptible;
 use orias::interpret::{self, InterpretError};
 use orias::launch::{Argument, Buffer, Launch, LaunchError, Outcome, parse_argument, report};
+use orias::profiles::Profiles;
 use orias::ptx::{self, diagnostics::Diagnostics};
 use orias::simulate::{self as simulator_of_cubins, SimulateError};
 use orias_targets::misuse::Checks;
@@ -29,9 +30,9 @@ struct How {
     strict_regions: bool,
 }
 
-/// Contents of the buffers afterwards, in argument order, what the threads printed, and the report
-/// as JSON.
-type Given<'py> = (Vec<Bound<'py, PyBytes>>, Bound<'py, PyBytes>, String);
+/// Contents of the buffers afterwards, in argument order, what the threads printed, the report as
+/// JSON, and the profile of a run of PTX.
+type Given<'py> = (Vec<Bound<'py, PyBytes>>, Bound<'py, PyBytes>, String, String);
 
 #[pyfunction]
 #[pyo3(signature = (code, file, entry, grid, block, cluster, shared, args, hazards, uninit,
@@ -66,14 +67,14 @@ pub fn simulate<'py>(
     let checks = Checks { uninitialised: uninit, barriers };
     let how = How { hazards, checks, max_steps, strict_regions };
     let work = move || {
-        let outcome = run(&code, &launch, how)?;
+        let (outcome, profile) = run(&code, &launch, how)?;
         let text = report(&launch, &outcome).to_string();
-        Ok((outcome, text))
+        Ok((outcome, text, profile))
     };
     let ran = interruptible(py, || (), work)?;
-    let (outcome, text) = ran.map_err(|failure| raised(py, failure, &file))?;
+    let (outcome, text, profile) = ran.map_err(|failure| raised(py, failure, &file))?;
     let buffers = outcome.buffers.iter().map(|bytes| PyBytes::new(py, bytes)).collect();
-    Ok((buffers, PyBytes::new(py, &outcome.printed), text))
+    Ok((buffers, PyBytes::new(py, &outcome.printed), text, profile))
 }
 
 /// An argument by its kind: `buffer`, `bytes` (by value), `tensor` (text as behind `tensor=` of
@@ -89,8 +90,9 @@ fn argument(kind: &str, bytes: &[u8], writable: bool) -> Result<Argument, Launch
     })
 }
 
-/// Runs PTX in the interpreter and a cubin (an ELF file) in the simulator.
-fn run(code: &[u8], launch: &Launch, how: How) -> Result<Outcome, Failure> {
+/// Runs PTX in the interpreter and a cubin (an ELF file) in the simulator; gives the profile, too,
+/// which is empty for a cubin.
+fn run(code: &[u8], launch: &Launch, how: How) -> Result<(Outcome, String), Failure> {
     if code.starts_with(b"\x7fELF") {
         let hazards = if how.hazards { Hazards::Find } else { Hazards::Ignore };
         let limits = simulator::Limits::default();
@@ -101,7 +103,8 @@ fn run(code: &[u8], launch: &Launch, how: How) -> Result<Outcome, Failure> {
             strict_regions: how.strict_regions,
             ..limits
         };
-        return simulator_of_cubins::simulate(code, launch, limits).map_err(Failure::Simulate);
+        let outcome = simulator_of_cubins::simulate(code, launch, limits);
+        return outcome.map(|outcome| (outcome, String::new())).map_err(Failure::Simulate);
     }
     let source = String::from_utf8_lossy(code);
     let program = ptx::load(&source).map_err(|found| Failure::Source(found, source.to_string()))?;
@@ -109,8 +112,12 @@ fn run(code: &[u8], launch: &Launch, how: How) -> Result<Outcome, Failure> {
     let limits = interpret::Limits {
         warp_instructions: how.max_steps.unwrap_or(limits.warp_instructions),
         checks: how.checks,
+        counts: true,
     };
-    interpret::run_limited(&program, &source, launch, limits).map_err(Failure::Interpret)
+    let outcome = interpret::run_limited(&program, &source, launch, limits);
+    let outcome = outcome.map_err(Failure::Interpret)?;
+    let profile = Profiles::of(&program, &outcome.reached).to_text();
+    Ok((outcome, profile))
 }
 
 fn launch_error(py: Python<'_>, error_of_launch: &LaunchError) -> PyErr {

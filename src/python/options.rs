@@ -2,6 +2,7 @@
 
 use orias::CompileOptions;
 use orias::overrides::Overrides;
+use orias::profiles::Profiles;
 use orias::recipes::Recipes;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -24,6 +25,7 @@ pub struct Options {
     knobs: Vec<(String, String)>,
     budget: Option<f64>,
     recipes: String,
+    use_profile: String,
 }
 
 impl Options {
@@ -54,6 +56,10 @@ impl Options {
             Ok(recipes) => recipes,
             Err(error) => return wrong(format!("recipes, {error}")),
         };
+        let profiles = match Profiles::read(self.use_profile.as_bytes()) {
+            Ok(profiles) => profiles,
+            Err(error) => return wrong(format!("use_profile, {error}")),
+        };
         Ok(CompileOptions {
             target: self.arch,
             opt_level: self.opt_level,
@@ -62,6 +68,7 @@ impl Options {
             disabled: self.disabled,
             knobs: self.knobs,
             recipes,
+            profiles,
             budget,
             line_info: self.line_info,
             overrides: Overrides { entries: self.entries, ..Overrides::default() },

@@ -3,7 +3,9 @@
 //! It runs after register allocation, with convergence barriers in place: a block is moved and its
 //! branches change, but to which blocks control may go on from it does not.
 
+use crate::function::Marked;
 use crate::notes::Notes;
+use crate::params::Read;
 use orias_components::scratch;
 use orias_components::{BlockId, Body, Code, FlowEdit, Guard, Opcode, Operand, View, edges};
 use orias_targets::slots::BRA;
@@ -14,7 +16,7 @@ use orias_targets::slots::BRA;
 /// A block at the end that is entered from one block only, and leaves by an unguarded branch, moves
 /// behind that one when it does not fall through, or else before its target when nothing falls into
 /// that. Then branches to the next block go, and those that only lead over another one.
-pub fn place_blocks(code: Code<'_>, mut notes: Notes<'_>) {
+pub fn place_blocks(code: Code<'_>, marked: Read<'_, Marked>, mut notes: Notes<'_>) {
     let mut body = code.body();
     let (mut changed, mut inverted) = (0, 0);
     let mut edit = FlowEdit::of(&body);
@@ -22,7 +24,8 @@ pub fn place_blocks(code: Code<'_>, mut notes: Notes<'_>) {
     // What moves before another block shares its number.
     let mut place = scratch!(Vec<u32>; u32::MAX; body.block_count());
     blocks.iter().enumerate().for_each(|(i, b)| place[b.0 as usize] = i as u32);
-    for block in &blocks {
+    // What phases have put apart stays so.
+    for block in blocks.iter().filter(|block| !marked.cold.contains(block)) {
         changed += usize::from(move_to_target(&mut body, &mut edit, &mut place, *block));
     }
     for block in &blocks {

@@ -1,6 +1,7 @@
 //! The shape of control flow: where branches stand, which are needed, in which order blocks lie.
 
 pub mod branches;
+pub mod cold;
 pub(crate) mod decided;
 pub mod equivalent;
 pub(crate) mod forks;

@@ -16,7 +16,7 @@ use super::forks::{Fork, fork, operand};
 use crate::analysis::Analyses;
 use crate::build::plop3;
 use crate::effects;
-use crate::function::Options;
+use crate::function::{Marked, Options};
 use crate::knobs::Knob;
 use crate::notes::Notes;
 use crate::params::{Read, Write};
@@ -42,12 +42,16 @@ const ACCESSES: [Opcode; 8] = [
     Opcode::STL,
 ];
 
+/// Instructions of the branch around a way that few threads come to, with those that let the warp
+/// meet again: so many cost nothing under a condition.
+const AS_A_BRANCH: u32 = 3;
+
 /// Phase 72.
 pub fn do_predication(
     code: Code<'_>,
     mut analyses: Write<'_, Analyses>,
     options: Read<'_, Options>,
-    form: Read<'_, Form>,
+    (form, marked): (Read<'_, Form>, Read<'_, Marked>),
     mut notes: Notes<'_>,
 ) {
     let knob = |knob| options.knobs.get(knob, options.target);
@@ -60,7 +64,7 @@ pub fn do_predication(
         with_loads: knob(Knob::PredicationWithLoads),
         moves: knob(Knob::PredicationMoves),
     };
-    notes.count(convert_all(&mut code.body(), &mut analyses, options.target, limits));
+    notes.count(convert_all(&mut code.body(), &mut analyses, options.target, limits, &marked.cold));
 }
 
 /// Takes branches away whose ways do nothing but copy, and what of them has become ways so: what
@@ -72,7 +76,7 @@ pub fn select_copies(body: &mut Body<'_>, analyses: &mut Analyses, options: &Opt
         return 0;
     }
     let limits = Predication { alone: 0, each: 0, with_loads: 0, moves };
-    convert_all(body, analyses, options.target, limits)
+    convert_all(body, analyses, options.target, limits, &FxHashSet::default())
 }
 
 /// Takes away the branches whose ways are within these limits; how many.
@@ -81,11 +85,12 @@ fn convert_all(
     analyses: &mut Analyses,
     target: &Target,
     limits: Predication,
+    cold: &FxHashSet<BlockId>,
 ) -> usize {
     let order = analyses.order(body);
     let edit = FlowEdit::of(body);
     let grown = scratch!(FxHashSet<BlockId>);
-    let mut work = Predicator { target, limits, edit, fixed: None, grown };
+    let mut work = Predicator { target, limits, cold, edit, fixed: None, grown };
     let mut count = 0;
     // In the order of flow: what a block grows by has not grown itself, so that nothing is moved
     // again and again. Who has lost a branch may be a way now of the branch before it.
@@ -132,6 +137,8 @@ struct Region {
 struct Predicator<'t> {
     target: &'t Target,
     limits: Predication,
+    /// Blocks that few threads come to.
+    cold: &'t FxHashSet<BlockId>,
     edit: FlowEdit,
     /// Made for the first branch that might go.
     fixed: Option<Fixed>,
@@ -153,6 +160,8 @@ impl Predicator<'_> {
         let is_short = |way: &Way| {
             self.size(body, way).is_some_and(|size| {
                 let most = if size.loads && is_sole { limits.with_loads } else { most };
+                let is_cold = self.cold.contains(&way.block);
+                let most = if is_cold { most.min(AS_A_BRANCH) } else { most };
                 size.insts <= most && size.moves <= limits.moves
             })
         };

@@ -23,15 +23,20 @@
 //! counts, so that a `switch` is one table and not four, and that a table has at least four
 //! comparisons (it is six instructions, they are two each) is what the counts of executed
 //! instructions ask for.
+//!
+//! With a profile a tree stays one where threads were seen to come to so few of its comparisons
+//! that a table costs them more: what never ran does not count (the guard that the documents have
+//! for trees of which a profile is known).
 
 use crate::analysis::Analyses;
 use crate::analysis::trips::Comparison;
 use crate::analysis::uses::Uses;
 use crate::build::{Emit, imm, r};
-use crate::function::Options;
+use crate::function::{FunctionInfo, Options};
 use crate::knobs::Knob;
 use crate::notes::Notes;
 use crate::params::{Read, Write};
+use crate::profile::Profile;
 use orias_components::scratch;
 use orias_components::scratch::Scratch;
 use orias_components::{
@@ -49,9 +54,10 @@ pub fn do_switch_opt_first(
     code: Code<'_>,
     analyses: Write<'_, Analyses>,
     options: Read<'_, Options>,
+    info: Read<'_, FunctionInfo>,
     notes: Notes<'_>,
 ) {
-    do_switch_opt(code, analyses, options, notes);
+    do_switch_opt(code, analyses, &options, &info.profile, notes);
 }
 
 /// Phase 34: once more, for trees that other phases have made or laid bare. A system of its own:
@@ -60,15 +66,17 @@ pub fn do_switch_opt_second(
     code: Code<'_>,
     analyses: Write<'_, Analyses>,
     options: Read<'_, Options>,
+    info: Read<'_, FunctionInfo>,
     notes: Notes<'_>,
 ) {
-    do_switch_opt(code, analyses, options, notes);
+    do_switch_opt(code, analyses, &options, &info.profile, notes);
 }
 
 fn do_switch_opt(
     code: Code<'_>,
     mut analyses: Write<'_, Analyses>,
-    options: Read<'_, Options>,
+    options: &Options,
+    profile: &Profile,
     mut notes: Notes<'_>,
 ) {
     let knob = |knob| options.knobs.get(knob, options.target);
@@ -83,7 +91,7 @@ fn do_switch_opt(
     if tests.len() < limits.least as usize {
         return;
     }
-    let mut switches = switches(&body, &tests, limits);
+    let mut switches = switches(&body, &tests, limits, profile);
     if switches.is_empty() {
         return;
     }
@@ -97,7 +105,7 @@ fn do_switch_opt(
     });
     drop(uses);
     if tests.len() < before {
-        switches = self::switches(&body, &tests, limits);
+        switches = self::switches(&body, &tests, limits, profile);
     }
     if split_edges(&mut body, &switches) {
         analyses.edges(&mut body);
@@ -105,7 +113,7 @@ fn do_switch_opt(
             let known = self::test(&body, *test.0, limits);
             test.1.ways = known.map_or(test.1.ways, |known| known.ways);
         }
-        switches = self::switches(&body, &tests, limits);
+        switches = self::switches(&body, &tests, limits, profile);
         switches.retain(|s| !s.ways.iter().any(|(_, to)| phis::end(&body, *to) > 0));
     }
     if switches.is_empty() {
@@ -174,6 +182,10 @@ fn split_edges(body: &mut Body<'_>, switches: &[Switch]) -> bool {
     edit.finish(body);
     true
 }
+
+/// Instructions of a test, and of a table, that each thread executes.
+const COMPARISON: u64 = 2;
+const TABLE: u64 = 6;
 
 /// Which trees become tables.
 #[derive(Clone, Copy)]
@@ -309,6 +321,8 @@ struct Below {
     /// The least and the greatest constant.
     least: i32,
     most: i32,
+    /// Comparisons that threads were seen to come to, one for each thread.
+    seen: Option<u64>,
 }
 
 /// Trees of tests: by block the test there, and the tests that it leads to.
@@ -317,6 +331,7 @@ struct Forest<'a, 'w> {
     tests: &'a FxHashMap<BlockId, Test>,
     below: Scratch<FxHashMap<BlockId, Below>>,
     limits: Limits,
+    profile: &'a Profile,
 }
 
 /// All of a function, in the order of the layout.
@@ -324,9 +339,10 @@ fn switches(
     body: &Body<'_>,
     tests: &FxHashMap<BlockId, Test>,
     limits: Limits,
+    profile: &Profile,
 ) -> Scratch<Vec<Switch>> {
     let below = scratch!(FxHashMap<BlockId, Below>);
-    let mut forest = Forest { body, tests, below, limits };
+    let mut forest = Forest { body, tests, below, limits, profile };
     let mut inner = scratch!(FxHashSet<BlockId>);
     inner.extend(tests.keys().flat_map(|block| forest.next(*block)));
     let roots = body.layout().iter().filter(|b| tests.contains_key(b) && !inner.contains(b));
@@ -374,7 +390,8 @@ impl Forest<'_, '_> {
         }
         for block in order.iter().rev() {
             let Test { is, is_signed, value, .. } = self.tests[block];
-            let mut sum = Below { tests: 1, least: value, most: value };
+            let seen = self.profile.of(self.body, *block);
+            let mut sum = Below { tests: 1, least: value, most: value, seen };
             if !is_signed && !matches!(is, Comparison::Equal | Comparison::NotEqual) {
                 // Unsigned, something changes between -1 and 0 too.
                 (sum.least, sum.most) = (value.min(0), value.max(-1));
@@ -382,6 +399,7 @@ impl Forest<'_, '_> {
             for next in self.next(*block) {
                 let below = self.below[&next];
                 sum.tests += below.tests;
+                sum.seen = sum.seen.zip(below.seen).map(|(all, more)| all + more);
                 sum.least = sum.least.min(below.least);
                 sum.most = sum.most.max(below.most);
             }
@@ -391,7 +409,12 @@ impl Forest<'_, '_> {
 
     /// The switch that does what a test does with those below it, if they are dense enough.
     fn switch(&self, block: BlockId) -> Option<Switch> {
-        let Below { tests, least, most } = self.below[&block];
+        let Below { tests, least, most, seen } = self.below[&block];
+        // What was never seen to run counts for nothing here.
+        let come = self.profile.of(self.body, block);
+        if come.zip(seen).is_some_and(|(come, seen)| seen * COMPARISON <= come * TABLE) {
+            return None;
+        }
         let values = i64::from(most) - i64::from(least) + 1;
         let is_dense = values <= i64::from(self.limits.spread) * i64::from(tests);
         if tests < self.limits.least || !is_dense || values >= i64::from(self.limits.most) {
@@ -641,7 +664,7 @@ mod tests {
             let tests = body.layout().iter().filter_map(|b| Some((*b, test(&body, *b, limits)?)));
             let mut all = scratch!(FxHashMap<BlockId, Test>);
             all.extend(tests);
-            for switch in switches(&body, &all, limits).iter() {
+            for switch in switches(&body, &all, limits, &Profile::default()).iter() {
                 made += 1;
                 let values = (-30..30).chain([i32::MIN, i32::MIN + 1, i32::MAX, i32::MAX - 1]);
                 for value in values {

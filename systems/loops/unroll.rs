@@ -18,10 +18,11 @@ use crate::analysis::Analyses;
 use crate::analysis::trips::{Comparison, rounds};
 use crate::analysis::uses::Uses;
 use crate::effects;
-use crate::function::{FunctionInfo, Options};
+use crate::function::{FunctionInfo, Marked, Options};
 use crate::knobs::Knob;
 use crate::notes::Notes;
 use crate::params::{Read, Write};
+use crate::profile::Profile;
 use orias_components::{
     BlockId, Body, Code, FlowEdit, Inst, InstId, Loc, Mod, Opcode, Operand, Props, Reg, RegFile,
     RegFlags, RegUse, View, edges, scratch,
@@ -35,7 +36,7 @@ pub fn unroll_loops(
     code: Code<'_>,
     mut analyses: Write<'_, Analyses>,
     options: Read<'_, Options>,
-    info: Read<'_, FunctionInfo>,
+    (info, marked): (Read<'_, FunctionInfo>, Read<'_, Marked>),
     mut notes: Notes<'_>,
 ) {
     // Rounds load in another order.
@@ -52,6 +53,10 @@ pub fn unroll_loops(
     };
     let all = body.layout().iter().filter_map(|block| find(&body, *block, limits));
     let mut loops = scratch!(Vec<Found>).with(all);
+    if loops.is_empty() {
+        return;
+    }
+    loops.retain(|of| !marked.cold.contains(&of.block) && runs_often(&body, &info.profile, of));
     if loops.is_empty() {
         return;
     }
@@ -72,6 +77,15 @@ pub fn unroll_loops(
     edit.finish(&mut body);
     analyses.edges(&mut body);
     notes.count(loops.len());
+}
+
+/// Whether a loop was not seen to end with its first round most of the time.
+fn runs_often(body: &Body<'_>, profile: &Profile, of: &Found) -> bool {
+    let Some(rounds) = profile.of(body, of.block) else { return true };
+    let outside = body.block(of.block).preds().iter().filter(|pred| **pred != of.block);
+    let entered: u64 = outside.filter_map(|pred| profile.of(body, *pred)).sum();
+    // Those who came to a block before it may not all have come to it.
+    entered == 0 || rounds >= 2 * entered || of.rounds.is_some()
 }
 
 /// Of a known number of rounds so many load together.

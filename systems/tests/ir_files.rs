@@ -1,12 +1,13 @@
 //! Every file in `ir/` is a phase's test: its head names the phase, whether the function is in
-//! SSA form, and a knob if one is not as it is by itself (`NAME in SSA form with KNOB=VALUE`),
-//! (lines `// frame: BYTES` and `// threads: X Y Z` say what else lowering would), then come the IR
-//! before it and, behind a line of dashes, the IR after it. `ORIAS_BLESS=1` writes
-//! what the phases do into the files: read the diff.
+//! SSA form, and a knob if one is not as it is by itself (`NAME in SSA form with KNOB=VALUE`). Lines
+//! `// frame: BYTES`, `// threads: X Y Z` and `// profile: COUNT …` (the threads that came to each
+//! PTX instruction) say what else lowering would, `// cold: BB…` which blocks phases have marked.
+//! Then come the IR before the phase and, behind a line of dashes, the IR after it.
+//! `ORIAS_BLESS=1` writes what the phases do into the files: read the diff.
 
 use orias_components::text;
 use orias_components::validate::{definitions, validate};
-use orias_components::{Function, edges};
+use orias_components::{BlockId, Function, edges};
 use orias_systems::Options;
 use orias_systems::knobs::Knobs;
 use orias_systems::pipeline::{self, Status};
@@ -57,8 +58,15 @@ fn run(phase: &str, input: &str) -> Result<String, String> {
             let each = <[u32; 3]>::try_from(each).map_err(|_| "three numbers of threads")?;
             resources.info.required_threads = Some(each);
             resources.info.entry = true;
+        } else if let Some(counts) = line.strip_prefix("// profile: ") {
+            resources.info.profile = counts.split(' ').map(|n| n.parse().ok()).collect();
+        } else if let Some(blocks) = line.strip_prefix("// cold: ") {
+            let numbers =
+                blocks.split(" BB").filter_map(|n| n.trim_start_matches("BB").parse().ok());
+            resources.marked.cold.extend(numbers.map(BlockId));
         }
     }
+    let before = resources.marked.cold.clone();
     (system.run)(&mut resources.find(&mut function));
     if let Some(error) = resources.report.errors.first() {
         return Err(error.message.clone());
@@ -68,7 +76,14 @@ fn run(phase: &str, input: &str) -> Result<String, String> {
         .and_then(|()| definitions(&body, |_| true))
         .map_err(|e| format!("after: {e}"))?;
     edges::check(&body)?;
-    Ok(text::print(&body, &text::Style::default()))
+    let mut text = text::print(&body, &text::Style::default());
+    if resources.marked.cold != before {
+        let mut cold: Vec<u32> = resources.marked.cold.iter().map(|block| block.0).collect();
+        cold.sort_unstable();
+        let cold: Vec<String> = cold.iter().map(|n| format!(" BB{n}")).collect();
+        text += &format!("// cold:{}\n", cold.concat());
+    }
+    Ok(text)
 }
 
 #[test]

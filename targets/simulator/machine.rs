@@ -148,7 +148,8 @@ pub fn run(
         .lines(|found| machine.site(found.instruction, found.block, found.thread).to_string());
     let (hazards, ran) =
         (machine.findings.report(&program), machine.findings.all_that_ran(&program));
-    let unseen = ran.iter().filter_map(|r| program.unseen(&r.function, r.offset)).collect();
+    let worked = ran.iter().filter(|r| r.lanes != 0);
+    let unseen = worked.filter_map(|r| program.unseen(&r.function, r.offset)).collect();
     Ok(Finished { counts, misuse, hazards, ran, unseen, printed: machine.system.printed })
 }
 

@@ -7,8 +7,11 @@ use orias_systems::pipeline::PHASES;
 
 const KERNEL: &str = include_str!("rare_phases.ptx");
 
-const RARE: [&str; 5] = [
+const RARE: [&str; 8] = [
     "ReplaceUniformsWithImm",
+    "OriLoopSimplification",
+    "SinkRemat",
+    "PlaceBlocksInSourceOrder",
     "OptimizeNaNOrZero",
     "OriReassociateAndCommon",
     "OriReplaceEquivMultiDefMov",

@@ -3,6 +3,7 @@
 
 mod bench;
 mod damaged;
+mod profile;
 mod recipes;
 mod released;
 mod sim;

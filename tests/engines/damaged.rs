@@ -160,7 +160,8 @@ fn no_shuffled_ptx_makes_the_interpreter_panic() {
         let source = shuffle(&mut random, &program.source);
         survives(&format!("{} number {number}", program.name), || {
             let Ok(loaded) = orias::ptx::load(&source) else { return };
-            let limits = interpret::Limits { warp_instructions: STEPS, checks: Checks::ALL };
+            let limits =
+                interpret::Limits { warp_instructions: STEPS, checks: Checks::ALL, counts: false };
             let _ = interpret::run_limited(&loaded, &source, &program.launch, limits);
         })
     };

@@ -2,8 +2,9 @@
 
 use orias::driver::{CompileOptions, compile_source};
 use orias::launch::Launch;
+use orias::profiles::Profiles;
 use orias_runner::gpu::{GpuError, GpuThread};
-use orias_runner::oracle;
+use orias_runner::{oracle, profile};
 use orias_targets::simulator::{Hazards, Limits};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -188,9 +189,15 @@ pub fn orias(source: &str, level: u8) -> Result<Vec<u8>, Failure> {
     guarded(|| {
         // Few registers: values are spilled and arguments crowd.
         let few = std::env::var("ORIAS_FUZZ_REGISTERS").ok();
+        // By a profile that nobody has seen: blocks stand anywhere.
+        let profiles = match std::env::var_os("ORIAS_FUZZ_PROFILE") {
+            Some(_) => made_up(source),
+            None => Profiles::default(),
+        };
         let options = CompileOptions {
             opt_level: level,
             threads: 1,
+            profiles,
             // The validator and the checkers of each phase, too.
             verify_each: std::env::var_os("ORIAS_FUZZ_VERIFY").is_some(),
             max_registers: few.and_then(|n| n.parse().ok()),
@@ -200,6 +207,11 @@ pub fn orias(source: &str, level: u8) -> Result<Vec<u8>, Failure> {
             .map(|output| output.cubin)
             .map_err(|errors| failure(errors.render("program", source), What::Refused))
     })
+}
+
+fn made_up(source: &str) -> Profiles {
+    let program = orias::ptx::load(source);
+    program.map_or_else(|_| Profiles::default(), |p| profile::made_up(&p, source.len() as u64))
 }
 
 /// ptxas's cubin; `None` where there is no ptxas.

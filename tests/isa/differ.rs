@@ -221,7 +221,7 @@ fn compare(
 ) -> (End, Vec<Hazard>) {
     let interpreted = guarded::<InterpretError>(|| {
         let checks = Checks { uninitialised: true, barriers: false };
-        let limits = interpret::Limits { warp_instructions: setup.steps, checks };
+        let limits = interpret::Limits { warp_instructions: setup.steps, checks, counts: false };
         interpret::run_limited(program, source, launch, limits)
     });
     let simulated = |cubin: &Cubin<'_>, strict_regions: bool| {

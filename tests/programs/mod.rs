@@ -5,4 +5,5 @@ mod corpus_ours;
 mod corpus_simulator;
 mod cuda;
 mod fuzz;
+mod profiled;
 mod settings;

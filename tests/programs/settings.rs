@@ -3,6 +3,7 @@
 
 use super::corpus_ours::failures;
 use orias::driver::{self, CompileOptions};
+use orias::profiles::Profiles;
 use orias_runner::folders;
 use orias_runner::oracle::workspace;
 use orias_systems::knobs::KNOBS;
@@ -23,6 +24,7 @@ const TURNED: &[(&str, &str, &str)] = &[
     ("PredicationEach", "1", "switch_sparse/switch_sparse"),
     ("PredicationWithLoads", "1", "gemm_tiled/gemm_tiled"),
     ("PredicationMoves", "0", "branches/branches"),
+    ("ColdShare", "0", PROFILED),
     ("HoistRegisters", "0", "nbody/nbody"),
     ("InlineSmall", "0", "noinline_call/noinline_call"),
     ("InlineOnce", "0", "noinline_call/noinline_call"),
@@ -68,6 +70,17 @@ N:
 }
 ";
 
+/// The same kernel, and a profile in which its second loop never runs.
+const PROFILED: &str = "profiled";
+
+fn profiled() -> Profiles {
+    let program = orias::ptx::load(KNOWN_PTX).expect("it is right");
+    let code = &program.functions[0].code;
+    let count = |at: usize| if at < code.len() - 5 { 32 } else { 0 };
+    let reached = code.iter().enumerate().map(|(at, inst)| (inst.span.start, count(at)));
+    Profiles::of(&program, &reached.collect())
+}
+
 fn turned(name: &str, value: &str) -> CompileOptions {
     let knobs = vec![(name.to_string(), value.to_string())];
     CompileOptions { knobs, threads: 1, ..Default::default() }
@@ -112,7 +125,7 @@ fn every_knob_is_read() {
     assert_eq!(names, KNOBS.iter().map(|row| row.name).collect::<Vec<_>>());
     for (name, value, file) in TURNED {
         let source = match *file {
-            KNOWN => KNOWN_PTX.to_string(),
+            KNOWN | PROFILED => KNOWN_PTX.to_string(),
             file => {
                 let path = workspace().join("tests/corpus").join(file).with_extension("ptx");
                 std::fs::read_to_string(path).expect("a file of the corpus")
@@ -121,8 +134,10 @@ fn every_knob_is_read() {
         let compile = |options: &CompileOptions| {
             driver::compile_source(&source, options).expect("it compiles").cubin
         };
-        let usual = compile(&CompileOptions { threads: 1, ..Default::default() });
-        assert_ne!(usual, compile(&turned(name, value)), "{name}={value} changes nothing");
+        let profiles = if *file == PROFILED { profiled() } else { Profiles::default() };
+        let options = CompileOptions { profiles: profiles.clone(), ..turned(name, value) };
+        let usual = compile(&CompileOptions { threads: 1, profiles, ..Default::default() });
+        assert_ne!(usual, compile(&options), "{name}={value} changes nothing");
     }
 }
 

@@ -8,6 +8,7 @@ import subprocess
 import threading
 import time
 
+import numpy as np
 import pytest
 
 import orias
@@ -134,6 +135,16 @@ def test_recipes_are_for_the_kernels_that_they_name(store):
     assert bytes(least) == bytes(orias.compile(store, knobs={"GeneralOptimization": 0}))
     assert bytes(least) != bytes(usual)
     assert bytes(orias.compile(store, recipes=off.replace("stor?", "load"))) == bytes(usual)
+
+
+def test_a_profile_is_used_for_the_text_that_it_is_of(store):
+    out = np.zeros(32, np.uint32)
+    seen = orias.simulate(store, "store", 1, 32, [out, ("u32", 7)]).profile
+    assert orias.compile(store, use_profile=seen).warnings == ()
+    (warning,) = orias.compile(store, use_profile=seen.replace('"text":"', '"text":"0')).warnings
+    assert "another text" in warning.message
+    with pytest.raises(ValueError, match="use_profile, line 1, column 1: not a profile"):
+        orias.compile(store, use_profile="[")
 
 
 def test_results_of_many_stand_in_order_and_errors_stop_nobody(store, wrong):

@@ -7,6 +7,7 @@ pub mod folders;
 pub mod gpu;
 pub mod load;
 pub mod oracle;
+pub mod profile;
 pub mod run;
 pub mod skip;
 pub mod table;

@@ -14,4 +14,4 @@ else
     export PATH="$PATH:$HOME/.cargo/bin"
     orias=$(src/release.sh)
 fi
-exec "$orias" bench --phases --markdown tests/speed/PHASES.md --notes tests/speed/cheaper.tsv "$@" tests/corpus
+exec "$orias" bench --phases --markdown tests/speed/PHASES.md --notes tests/speed/notes.tsv "$@" tests/corpus

@@ -10,7 +10,8 @@ use std::fmt::Write;
 /// How many phases are named first.
 const DEAREST: usize = 5;
 
-/// The document. `notes` has a line `SYSTEM<tab>TEXT` for what would make a system cheaper.
+/// The document. `notes` has a line `SYSTEM<tab>TEXT` for what would make a system cheaper, and
+/// `PHASE<tab>TEXT` for why a phase is there that finds nothing.
 pub fn report(run: &Run, rows: &[Worth], notes: &str) -> String {
     let instructions: u64 = run.files.iter().map(|file| file.code.instructions).sum();
     let total = spread(&run.total());
@@ -54,6 +55,7 @@ pub fn report(run: &Run, rows: &[Worth], notes: &str) -> String {
          |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|\n",
     );
     rows.iter().for_each(|one| row(&mut text, run, one));
+    idle(&mut text, run, rows, notes);
     let wrong = rows.iter().flat_map(|row| row.wrong.iter().map(move |error| (&row.name, error)));
     for (i, (name, error)) in wrong.enumerate() {
         if i == 0 {
@@ -62,6 +64,21 @@ pub fn report(run: &Run, rows: &[Worth], notes: &str) -> String {
         let _ = writeln!(text, "- {name}: {}", error.trim_end().replace('\n', " "));
     }
     text
+}
+
+/// Phases that find nothing in these files, and why they are there.
+fn idle(text: &mut String, run: &Run, rows: &[Worth], notes: &str) {
+    let is_idle = |row: &&Worth| {
+        !row.is_needed() && row.changed == 0 && row.off.iter().all(|p| run.did(p).rewrites == 0)
+    };
+    for (i, row) in rows.iter().filter(is_idle).enumerate() {
+        if i == 0 {
+            text.push_str("\n## Phases that find nothing here\n\n");
+        }
+        let mut notes = notes.lines().filter_map(|line| line.split_once('\t'));
+        let note = notes.find(|(of, _)| *of == row.name).map(|(_, note)| note);
+        let _ = writeln!(text, "- {}: {}", row.name, note.unwrap_or("nobody has said why"));
+    }
 }
 
 fn dearest(text: &mut String, run: &Run, notes: &str) {

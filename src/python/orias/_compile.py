@@ -115,6 +115,7 @@ def compile(
     knobs: Optional[Mapping[str, object]] = None,
     budget: Optional[float] = None,
     recipes: str = "",
+    use_profile: str = "",
     threads: int = 0,
     cache: Optional[Folder] = None,
     cache_bytes: int = CACHE_BYTES,
@@ -137,6 +138,7 @@ def compile(
         knobs_of(knobs),
         budget,
         recipes,
+        use_profile,
     )
     found = compiler(options, threads, cache, cache_bytes)
     return found.compile(ptx, file=file, cancel=cancel)
@@ -154,6 +156,7 @@ def compile_many(
     knobs: Optional[Mapping[str, object]] = None,
     budget: Optional[float] = None,
     recipes: str = "",
+    use_profile: str = "",
     threads: int = 0,
     cache: Optional[Folder] = None,
     cache_bytes: int = CACHE_BYTES,
@@ -171,6 +174,7 @@ def compile_many(
         knobs_of(knobs),
         budget,
         recipes,
+        use_profile,
     )
     return compiler(options, threads, cache, cache_bytes).compile_many(modules, cancel=cancel)
 

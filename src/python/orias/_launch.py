@@ -144,7 +144,7 @@ def _run(
     if what - {"uninit", "barriers"}:
         raise ValueError(f"check: {sorted(what)}: 'uninit' and 'barriers' can be looked for")
     content, file = _bytes_of(code)
-    buffers, printed, report = _orias.simulate(
+    buffers, printed, report, seen = _orias.simulate(
         content,
         file,
         entry,
@@ -169,6 +169,7 @@ def _run(
         unseen=tuple(given["unseen"]),
         misuse=tuple(given["misuse"]),
         printed=printed,
+        profile=seen,
     )
     return buffers, simulation
 

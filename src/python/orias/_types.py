@@ -113,6 +113,9 @@ class Options:
     recipes: str = ""
     """Lines of JSON that set knobs and leave phases out by kernels' names, as ``--recipes`` reads
     them: ``{"kernel": "matmul_*", "knobs": {"UnrollTimes": 2}, "disable": ["GvnCse"]}``."""
+    use_profile: str = ""
+    """Lines of JSON that say how often instructions were seen to run, as ``--use-profile`` reads
+    them: `Simulation.profile`."""
 
 
 @dataclass(frozen=True)
@@ -223,3 +226,5 @@ class Simulation:
     """What `check` found: a line for each instruction."""
     printed: bytes
     """What the threads printed."""
+    profile: str = ""
+    """How often threads came to the instructions, for ``use_profile``; empty for a cubin."""

@@ -106,6 +106,7 @@ def compile(
     disabled: Iterable[str] = (),
     knobs: Optional[Mapping[str, object]] = None,
     recipes: str = "",
+    use_profile: str = "",
     cache: Optional[Folder] = None,
     cache_bytes: int = CACHE_BYTES,
     cpus: int = 1,
@@ -133,6 +134,7 @@ def compile(
         disabled=tuple(disabled),
         knobs=knobs_of(knobs),
         recipes=recipes,
+        use_profile=use_profile,
     )
     folder = None if cache is None else os.fspath(cache)
     how = _How(options, max(1, cpus), folder, cache_bytes)

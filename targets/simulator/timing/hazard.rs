@@ -122,16 +122,18 @@ pub struct Ran {
     pub function: String,
     /// Byte offset in the function's text.
     pub offset: u64,
-    /// The lanes for which it did its work, of any warp.
+    /// The lanes for which it did its work, of any warp; none where its guard was false each time.
     pub lanes: u32,
+    /// How often it was issued, once for a warp's group of lanes.
+    pub issued: u64,
 }
 
 /// The hazards of a launch, each pair of places once, and what ran.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
     found: FxHashMap<Key, Found>,
-    /// Lanes by instruction.
-    ran: Vec<u32>,
+    /// Lanes by instruction, and how often it was issued.
+    ran: Vec<(u32, u64)>,
 }
 
 impl Findings {
@@ -139,22 +141,24 @@ impl Findings {
         self.found.is_empty()
     }
 
-    /// Notes that an instruction did its work for these lanes.
+    /// Notes that an instruction was issued, and did its work for these lanes.
     #[inline]
     pub fn ran(&mut self, pc: u32, lanes: u32) {
         let pc = pc as usize;
         if pc >= self.ran.len() {
-            self.ran.resize(pc + 1, 0);
+            self.ran.resize(pc + 1, (0, 0));
         }
-        self.ran[pc] |= lanes;
+        let (all, issued) = &mut self.ran[pc];
+        *all |= lanes;
+        *issued += 1;
     }
 
     /// What ran, in the order of the code.
     pub fn all_that_ran(&self, program: &Program) -> Vec<Ran> {
-        let ran = self.ran.iter().enumerate().filter(|(_, lanes)| **lanes != 0);
-        let place = |(index, lanes): (usize, &u32)| {
+        let ran = self.ran.iter().enumerate().filter(|(_, (_, issued))| *issued != 0);
+        let place = |(index, &(lanes, issued)): (usize, &(u32, u64))| {
             let (function, offset) = program.place(index as u32);
-            Ran { function: function.to_string(), offset, lanes: *lanes }
+            Ran { function: function.to_string(), offset, lanes, issued }
         };
         ran.map(place).collect()
     }

@@ -7,7 +7,7 @@ use orias::simulate::simulate_read;
 use orias_components::{Inst, Opcode, Operand};
 use orias_runner::gpu::GpuThread;
 use orias_targets::Target;
-use orias_targets::simulator::{Hazards, Limits};
+use orias_targets::simulator::{Hazards, Limits, Ran};
 use rustc_hash::FxHashMap;
 
 /// A kernel's machine code, functions behind it included.
@@ -35,6 +35,12 @@ pub struct Code {
 pub struct Run {
     /// Instructions of warps.
     pub executed: u64,
+    /// Of those, branches (BRA, BRX).
+    pub branches: u64,
+    /// And what regions of convergence take (BSSY, BSYNC, BREAK).
+    pub regions: u64,
+    /// And waits for a warp's lanes (WARPSYNC).
+    pub warpsyncs: u64,
     /// Estimated.
     pub cycles: u64,
     /// Pairs of instructions in which a register is read or overwritten too early.
@@ -48,6 +54,7 @@ pub struct Run {
 /// What launches run on: the simulator, and besides it a GPU where there is one.
 #[derive(Clone, Copy)]
 pub struct Machine<'a> {
+    pub target: &'static Target,
     /// The most instructions of warps in the simulator.
     pub max_steps: u64,
     pub gpu: Option<&'a GpuThread>,
@@ -141,6 +148,7 @@ impl Run {
         match simulate_read(cubin, launch, limits) {
             Ok(outcome) => {
                 self.executed += outcome.warp_instructions;
+                self.count(cubin, machine.target, &outcome.ran);
                 self.cycles += outcome.cycles.unwrap_or(0);
                 self.hazards += outcome.hazards.len() as u64;
                 self.wrong.extend(wrong(&outcome.buffers).into_iter().map(named));
@@ -156,6 +164,22 @@ impl Run {
                 self.microseconds = Some(sum);
             }
             Err(error) => self.wrong.push(named(format!("on the GPU: {error}"))),
+        }
+    }
+
+    /// Adds what was issued by its kind.
+    fn count(&mut self, cubin: &Cubin<'_>, target: &Target, ran: &[Ran]) {
+        for ran in ran {
+            let function = cubin.functions.iter().find(|f| f.name == ran.function);
+            let words = function.map_or(&[][..], |f| f.text.as_chunks::<16>().0);
+            let word = words.get((ran.offset / 16) as usize);
+            let inst = word.map(|w| target.decode(u128::from_le_bytes(*w), ran.offset));
+            match inst.and_then(Result::ok).map(|inst| inst.op) {
+                Some(Opcode::BRA | Opcode::BRX) => self.branches += ran.issued,
+                Some(Opcode::BSSY | Opcode::BSYNC | Opcode::BREAK) => self.regions += ran.issued,
+                Some(Opcode::WARPSYNC) => self.warpsyncs += ran.issued,
+                _ => {}
+            }
         }
     }
 }

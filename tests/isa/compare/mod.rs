@@ -119,7 +119,7 @@ pub fn rows(target: &'static Target, args: &Args) -> Result<Vec<Row>, String> {
     std::panic::set_hook(Box::new(|_| {}));
     let files = crate::coverage::files(&args.paths, "ptx");
     let gpu = args.gpu.then(GpuThread::start).transpose()?;
-    let machine = Machine { max_steps: args.max_steps, gpu: gpu.as_ref() };
+    let machine = Machine { target, max_steps: args.max_steps, gpu: gpu.as_ref() };
     let one = |file: &PathBuf| one_file(target, args, makers, machine, file);
     let all: Result<Vec<Vec<Row>>, String> = files.par_iter().map(one).collect();
     let _ = std::panic::take_hook();

@@ -11,10 +11,13 @@ pub struct Metric {
 }
 
 /// All of them. Runs whose results are wrong have no numbers.
-pub const METRICS: [Metric; 14] = [
+pub const METRICS: [Metric; 17] = [
     Metric { name: "instructions", of: |m| Some(m.code.instructions as f64) },
     Metric { name: "registers", of: |m| Some(m.code.registers as f64) },
     Metric { name: "executed", of: |m| run(m).map(|r| r.executed as f64) },
+    Metric { name: "branches", of: |m| run(m).map(|r| r.branches as f64) },
+    Metric { name: "regions", of: |m| run(m).map(|r| r.regions as f64) },
+    Metric { name: "warpsyncs", of: |m| run(m).map(|r| r.warpsyncs as f64) },
     Metric { name: "cycles", of: |m| run(m).map(|r| r.cycles as f64) },
     Metric { name: "hazards", of: |m| run(m).map(|r| r.hazards as f64) },
     Metric { name: "spill_stores", of: |m| Some(m.spill_store_bytes as f64) },
