@@ -1,19 +1,21 @@
 //! Profiles: how often threads came to the instructions of functions.
 //!
 //! `orias sim k.ptx … --write-profile FILE` writes one of a kernel's run, and `--use-profile FILE`
-//! compiles by it. A profile is a line of JSON for each function; empty lines are none:
+//! compiles by it. A profile is a line of JSON for each function (here it is two), and empty lines
+//! are none:
 //!
 //! ```text
-//! {"function": "walk", "instructions": 31, "text": "5be1c1db7d4c2aeb", "threads": [[0, 64], [12, 4096], [25, 64]]}
+//! {"function": "walk", "instructions": 31, "text": "5be1c1db7d4c2aeb",
+//!  "threads": [[0, 64], [12, 4096], [25, 64]]}
 //! ```
 //!
 //! To `walk`'s first instruction 64 threads came, and to those behind it; 4,096 to the one with 12
 //! before it and those behind that one, and so on. A thread that comes twice counts twice, and one
 //! whose guard is false counts too. `instructions` and `text` say what the function looked like:
 //! how many it has, and the first 16 digits of the BLAKE3 sum of their text, a newline behind each.
-//! A line for a function that looks otherwise by now is not used, with a warning; one for a function
-//! that the module has not is for another module. All lines that fit add up: profiles are joined by
-//! writing one behind the other.
+//! A line for a function that looks otherwise by now is not used, with a warning; one for a
+//! function that the module has not is for another module. All lines that fit add up: profiles are
+//! joined by writing one behind the other.
 
 use crate::json_lines::{LineError, lines};
 use crate::ptx::diagnostics::Diagnostic;

@@ -1,8 +1,8 @@
 //! Every file in `ir/` is a phase's test: its head names the phase, whether the function is in
-//! SSA form, and a knob if one is not as it is by itself (`NAME in SSA form with KNOB=VALUE`). Lines
-//! `// frame: BYTES`, `// threads: X Y Z` and `// profile: COUNT …` (the threads that came to each
-//! PTX instruction) say what else lowering would, `// cold: BB…` which blocks phases have marked.
-//! Then come the IR before the phase and, behind a line of dashes, the IR after it.
+//! SSA form, and a knob if one is not as it is by itself (`NAME in SSA form with KNOB=VALUE`).
+//! Lines `// frame: BYTES`, `// threads: X Y Z` and `// profile: COUNT …` (the threads that came
+//! to each PTX instruction) say what else lowering would, `// cold: BB…` which blocks phases have
+//! marked. Then come the IR before the phase and, behind a line of dashes, the IR after it.
 //! `ORIAS_BLESS=1` writes what the phases do into the files: read the diff.
 
 use orias_components::text;

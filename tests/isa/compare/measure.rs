@@ -9,12 +9,15 @@ use orias_runner::gpu::GpuThread;
 use orias_targets::Target;
 use orias_targets::simulator::{Hazards, Limits, Ran};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// A kernel's machine code, functions behind it included.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct Code {
     /// Machine words, NOPs aside.
     pub instructions: u64,
+    /// The same by opcode.
+    pub opcodes: BTreeMap<&'static str, u64>,
     /// Loads of constants: LDC and ULDC.
     pub constant_loads: u64,
     /// Operands in a constant bank of other instructions.
@@ -35,6 +38,8 @@ pub struct Code {
 pub struct Run {
     /// Instructions of warps.
     pub executed: u64,
+    /// The same by opcode.
+    pub opcodes: BTreeMap<&'static str, u64>,
     /// Of those, branches (BRA, BRX).
     pub branches: u64,
     /// And what regions of convergence take (BSSY, BSYNC, BREAK).
@@ -91,6 +96,9 @@ pub fn codes(target: &Target, cubin: &[u8]) -> Result<Vec<(String, Code)>, Strin
 
 fn count(inst: &Inst, code: &mut Code) {
     code.instructions += u64::from(inst.op != Opcode::NOP);
+    if inst.op != Opcode::NOP {
+        *code.opcodes.entry(inst.op.name()).or_default() += 1;
+    }
     let operands = inst.operands.iter().filter(|o| matches!(o, Operand::Const(_))).count() as u64;
     match inst.op {
         Opcode::LDC | Opcode::ULDC => code.constant_loads += 1,
@@ -174,7 +182,9 @@ impl Run {
             let words = function.map_or(&[][..], |f| f.text.as_chunks::<16>().0);
             let word = words.get((ran.offset / 16) as usize);
             let inst = word.map(|w| target.decode(u128::from_le_bytes(*w), ran.offset));
-            match inst.and_then(Result::ok).map(|inst| inst.op) {
+            let op = inst.and_then(Result::ok).map(|inst| inst.op);
+            *self.opcodes.entry(op.map_or("?", Opcode::name)).or_default() += ran.issued;
+            match op {
                 Some(Opcode::BRA | Opcode::BRX) => self.branches += ran.issued,
                 Some(Opcode::BSSY | Opcode::BSYNC | Opcode::BREAK) => self.regions += ran.issued,
                 Some(Opcode::WARPSYNC) => self.warpsyncs += ran.issued,

@@ -47,12 +47,21 @@ fn name(row: &Row) -> String {
     }
 }
 
-/// A line for each kernel that both compile: ours and ptxas's numbers, the ratio of instructions
-/// and cycles.
+/// A line for each kernel that both compile: ours and ptxas's numbers, the ratios of instructions,
+/// static and executed, and of cycles; below it, where we have or execute more, by which opcodes.
 pub fn kernels(rows: &[Row]) -> String {
     let mut text = format!(
-        "{:<44} {:>13} {:>6} {:>9} {:>11} {:>15} {:>6} {:>15}\n",
-        "kernel (ours/ptxas)", "instructions", "", "registers", "spilled", "cycles", "", "seconds"
+        "{:<44} {:>13} {:>6} {:>15} {:>6} {:>9} {:>11} {:>15} {:>6} {:>15}\n",
+        "kernel (ours/ptxas)",
+        "instructions",
+        "",
+        "executed",
+        "",
+        "registers",
+        "spilled",
+        "cycles",
+        "",
+        "seconds"
     );
     for row in rows {
         let (Ok(ours), Ok(theirs)) = (&row.ours, &row.theirs) else { continue };
@@ -63,19 +72,48 @@ pub fn kernels(rows: &[Row]) -> String {
         let ratio = |a: u64, b: u64| format!("{:.2}", a as f64 / b.max(1) as f64);
         let ran = run(ours).zip(run(theirs));
         let cycles = ran.map_or(String::new(), |(a, b)| format!("{}/{}", a.cycles, b.cycles));
+        let executed = ran.map_or(String::new(), |(a, b)| format!("{}/{}", a.executed, b.executed));
+        let longer = ran.map_or(String::new(), |(a, b)| ratio(a.executed, b.executed));
         let slower = ran.map_or(String::new(), |(a, b)| ratio(a.cycles, b.cycles));
         let seconds = ours.seconds.zip(theirs.seconds);
         let seconds = seconds.map_or(String::new(), |(a, b)| format!("{a:.3}/{b:.3}"));
         let larger = ratio(ours.code.instructions, theirs.code.instructions);
         let _ = writeln!(
             text,
-            "{:<44} {code:>13} {larger:>6} {registers:>9} {spilled:>11} {cycles:>15} {slower:>6} \
-             {seconds:>15}",
+            "{:<44} {code:>13} {larger:>6} {executed:>15} {longer:>6} {registers:>9} {spilled:>11} \
+             {cycles:>15} {slower:>6} {seconds:>15}",
             name(row)
         );
+        if ours.code.instructions > theirs.code.instructions {
+            why(&mut text, "has", &ours.code.opcodes, &theirs.code.opcodes);
+        }
+        if let Some((a, b)) = ran.filter(|(a, b)| a.executed > b.executed) {
+            why(&mut text, "executes", &a.opcodes, &b.opcodes);
+        }
     }
     text
 }
+
+/// The opcodes that make the difference: those that we have more of, and fewer, the most first.
+fn why(text: &mut String, what: &str, ours: &ByOpcode, theirs: &ByOpcode) {
+    let names: BTreeSet<&str> = ours.keys().chain(theirs.keys()).copied().collect();
+    let of = |side: &ByOpcode, name: &str| side.get(name).copied().unwrap_or(0) as i64;
+    let differences = names.into_iter().map(|name| (of(ours, name) - of(theirs, name), name));
+    let mut all: Vec<(i64, &str)> = differences.filter(|(more, _)| *more != 0).collect();
+    all.sort_by_key(|(more, _)| -more);
+    let (more, fewer): (Vec<_>, Vec<_>) = all.into_iter().partition(|(more, _)| *more > 0);
+    let list = |all: &mut dyn Iterator<Item = &(i64, &str)>| {
+        let shown = all.take(MOST_OPCODES).map(|(more, name)| format!(" {name} {more:+}"));
+        shown.collect::<String>()
+    };
+    let (more, fewer) = (list(&mut more.iter()), list(&mut fewer.iter().rev()));
+    let _ = writeln!(text, "    {what} more:{more};{fewer}");
+}
+
+type ByOpcode = BTreeMap<&'static str, u64>;
+
+/// The most opcodes of each kind that are named.
+const MOST_OPCODES: usize = 5;
 
 /// The totals: who compiles what, the sums and geometric means of each number, and what only one of
 /// both says.
