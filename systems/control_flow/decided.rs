@@ -50,6 +50,11 @@ pub(crate) fn remove_ways(body: &mut Body<'_>, analyses: &mut Analyses, decided:
     let flow = analyses.flow(body);
     let mut keep = scratch!(Vec<bool>; false; body.block_count());
     flow.reverse_postorder().iter().for_each(|block| keep[*block as usize] = true);
+    // Calls lead to subroutines, not edges.
+    for block in body.layout() {
+        let last = body.block(*block).insts().last();
+        keep[block.0 as usize] |= last.is_some_and(|last| body.op(*last) == Opcode::SUBRET);
+    }
     let gone = body.layout().iter().copied().filter(|block| !keep[block.0 as usize]);
     let gone = scratch!(Vec<BlockId>).with(gone);
     for block in gone.iter() {

@@ -10,7 +10,7 @@ use orias_targets::Target;
 use orias_targets::form::Form;
 use rustc_hash::FxHashSet;
 
-use super::convert::{CodeList, WORD};
+use super::convert::{CodeList, NOWHERE, WORD};
 use crate::calls;
 use crate::function::Options;
 use crate::notes::Notes;
@@ -108,7 +108,7 @@ impl Encoder<'_> {
         let mut latest = [None; LATEST];
         for (at, to) in (start..).zip(words) {
             let (id, pc) = (list.insts[at], at as u64 * WORD);
-            let inst = resolved(body, list, at);
+            let inst = resolved(body, list, at).map_err(|message| (message, at))?;
             let row = body.form(id);
             let is_known = row.is_some_and(|row| {
                 let mods = body.inst(id).mods_id();
@@ -235,7 +235,10 @@ fn meeting_place(body: &Body<'_>, code: &CodeList, join: BlockId, barrier: Optio
 
 /// The instruction at a place in the text with addresses in place of blocks, and zero for every
 /// symbol: a relocation or the linking of functions fills it in.
-fn resolved(body: &Body<'_>, code: &CodeList, at: usize) -> Inst {
+///
+/// # Errors
+/// It names a block that is not there.
+fn resolved(body: &Body<'_>, code: &CodeList, at: usize) -> Result<Inst, String> {
     let mut inst = body.inst(code.insts[at]).to_inst();
     if inst.op == Opcode::BRX {
         inst.operands.truncate(brx::TABLE);
@@ -248,7 +251,10 @@ fn resolved(body: &Body<'_>, code: &CodeList, at: usize) -> Inst {
             Operand::Block(join) if barrier.is_some() => {
                 *operand = Operand::Addr(meeting_place(body, code, join, barrier));
             }
-            Operand::Block(block) => *operand = Operand::Addr(code.starts[block.0 as usize]),
+            Operand::Block(block) => match code.starts[block.0 as usize] {
+                NOWHERE => return Err(format!("it goes to BB{}, which is gone", block.0)),
+                start => *operand = Operand::Addr(start),
+            },
             Operand::Symbol { part, .. } if calls::is_behind_call(operand) => {
                 let place = behind_next_call(body, code, at);
                 *operand = if part == 2 { Operand::Addr(place) } else { Operand::Imm(place) };
@@ -258,5 +264,5 @@ fn resolved(body: &Body<'_>, code: &CodeList, at: usize) -> Inst {
             _ => {}
         }
     }
-    inst
+    Ok(inst)
 }
