@@ -2,6 +2,7 @@
 //! statements themselves may go as soon as they are lowered.
 
 use crate::facts::CodeFacts;
+use crate::ptx::calls::Call;
 use crate::ptx::program::{Function, Instruction, LabelId, Operand, Special, Words};
 use crate::ptx::types::Span;
 use crate::ptx::words::{Op, Word, WordSet};
@@ -31,6 +32,8 @@ const SMALL_FLOATS: WordSet = WordSet::of(&[Word::E4m3, Word::E5m2]);
 pub struct Digest {
     /// Where each instruction stands.
     pub spans: Vec<Span>,
+    /// See [`FunctionBody::calls`](crate::ptx::program::FunctionBody::calls).
+    pub calls: Vec<(u32, Option<Arc<Call>>)>,
     /// What instructions say wherever they end up.
     pub facts: CodeFacts,
     /// An mbarrier is initialised in a loop.
@@ -42,7 +45,7 @@ pub struct Digest {
 impl Digest {
     /// What is to stay of a function, whose statements may then go.
     pub fn of(function: &Function<'_>) -> Digest {
-        let mut digest = Digest::default();
+        let mut digest = Digest { calls: function.calls.clone(), ..Digest::default() };
         digest.spans.reserve_exact(function.code.len());
         for (at, inst) in function.code.iter().enumerate() {
             digest.spans.push(inst.span);

@@ -558,7 +558,7 @@ fn compile_together(
         let mut compiled = compiled.map_err(|error| from_pipeline(error, &ptx, span))?;
         let facts = CodeFacts::of(&ptx, &compiled);
         let lines = std::mem::take(&mut compiled.lines);
-        let lines = with_lines.then(|| crate::origin::origins(&lines, &ptx.spans));
+        let lines = with_lines.then(|| crate::origin::origins(&lines, &ptx));
         let lines = lines.unwrap_or_default();
         let code = Code { compiled, facts, lines };
         Ok(Done { unit, code, thread: times::thread(), started, time, lowering })

@@ -14,6 +14,7 @@ pub mod dis;
 pub mod driver;
 pub mod elf;
 pub mod facts;
+pub mod inlined;
 pub mod input;
 pub mod interpret;
 pub mod json_lines;

@@ -5,15 +5,20 @@
 //! lines keep their numbers.
 
 use crate::elf::model::{LineRow, SourceFile, Sources};
+use crate::inlined::{Frame, Inlined, Names};
 use crate::link::Linked;
 use crate::origin::Origin;
 use crate::ptx::program::Program;
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
 
 /// Finds lines in a program.
 pub struct Places<'p> {
     program: &'p Program<'p>,
     /// Byte offset of each line of the PTX.
     starts: Vec<u32>,
+    inlined: Inlined<'p>,
+    names: RefCell<Names<'p>>,
 }
 
 impl<'p> Places<'p> {
@@ -21,10 +26,12 @@ impl<'p> Places<'p> {
     pub fn new(program: &'p Program<'p>) -> Places<'p> {
         let ends = program.source.bytes().enumerate().filter(|(_, b)| *b == b'\n');
         let starts = std::iter::once(0).chain(ends.map(|(at, _)| at as u32 + 1)).collect();
-        Places { program, starts }
+        let (inlined, names) = (Inlined::new(program), RefCell::new(Names::new(program)));
+        Places { program, starts, inlined, names }
     }
 
-    /// The files that `.file` names, and the PTX as it goes into the cubin.
+    /// The files that `.file` names, the PTX as it goes into the cubin, and the names that rows
+    /// have asked for.
     pub fn sources(&self) -> Sources {
         let files = self.program.files.iter();
         let file = |f: &crate::ptx::program::SourceFile| SourceFile {
@@ -40,15 +47,33 @@ impl<'p> Places<'p> {
             }
             ptx.push(0);
         }
-        Sources { files: files.map(file).collect(), ptx }
+        let names = self.names.borrow().bytes.clone();
+        Sources { files: files.map(file).collect(), ptx, names }
     }
 
     /// The rows of a kernel's text: of the source, and of the PTX.
     pub fn rows(&self, linked: &Linked) -> (Vec<LineRow>, Vec<LineRow>) {
         let (mut source, mut ptx) = (Vec::new(), Vec::new());
+        // By function and call, and the row of those around it, the row of the call.
+        let mut calls: FxHashMap<(Frame<'_>, Option<(u32, u32)>), u32> = FxHashMap::default();
         for origin in &linked.lines {
-            add(&mut source, origin.offset, self.in_source(origin));
-            add(&mut ptx, origin.offset, self.in_ptx(origin));
+            if let Some(place) = self.in_source(origin) {
+                let frames = self.inlined.chain(origin.at, origin.call.as_deref());
+                let mut inlined = None;
+                for frame in frames.into_iter().rev() {
+                    let Some(call) = self.file(frame.call.0) else { continue };
+                    let row = *calls.entry((frame, inlined)).or_insert_with(|| {
+                        let (offset, line) = (origin.offset, frame.call.1);
+                        source.push(LineRow { offset, file: call, line, inlined });
+                        source.len() as u32
+                    });
+                    inlined = Some((row, self.names.borrow_mut().find(frame.name)));
+                }
+                add(&mut source, origin.offset, place, inlined);
+            }
+            if let Some(place) = self.in_ptx(origin) {
+                add(&mut ptx, origin.offset, place, None);
+            }
         }
         // What prepares the kernel is of its first line.
         for first in [source.first_mut(), ptx.first_mut()].into_iter().flatten() {
@@ -57,9 +82,14 @@ impl<'p> Places<'p> {
         (source, ptx)
     }
 
+    /// A file's number among those that `.file` names, from 1 on.
+    fn file(&self, index: u32) -> Option<u32> {
+        let number = self.program.files.iter().position(|f| f.index == u64::from(index))?;
+        Some(number as u32 + 1)
+    }
+
     fn in_source(&self, origin: &Origin) -> Option<(u32, u32)> {
-        let number = self.program.files.iter().position(|f| f.index == u64::from(origin.file))?;
-        Some((number as u32 + 1, origin.line))
+        Some((self.file(origin.file)?, origin.line))
     }
 
     fn in_ptx(&self, origin: &Origin) -> Option<(u32, u32)> {
@@ -69,9 +99,14 @@ impl<'p> Places<'p> {
 }
 
 /// A row where the line is another one.
-fn add(rows: &mut Vec<LineRow>, offset: u32, place: Option<(u32, u32)>) {
-    let Some((file, line)) = place else { return };
-    if rows.last().is_none_or(|last| (last.file, last.line) != (file, line)) {
-        rows.push(LineRow { offset, file, line });
+fn add(
+    rows: &mut Vec<LineRow>,
+    offset: u32,
+    (file, line): (u32, u32),
+    inlined: Option<(u32, u32)>,
+) {
+    let is_same = |last: &LineRow| (last.file, last.line, last.inlined) == (file, line, inlined);
+    if !rows.last().is_some_and(is_same) {
+        rows.push(LineRow { offset, file, line, inlined });
     }
 }

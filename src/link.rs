@@ -137,7 +137,7 @@ pub fn kernel(
         let relocs = compiled.relocs.iter();
         all.relocs.extend(relocs.map(|r| TextReloc { offset: base + r.offset, ..*r }));
         let lines = code.lines.iter();
-        linked.lines.extend(lines.map(|l| Origin { offset: base + l.offset, ..*l }));
+        linked.lines.extend(lines.map(|l| Origin { offset: base + l.offset, ..l.clone() }));
         all.registers = all.registers.max(compiled.registers);
         all.barriers = all.barriers.max(compiled.barriers);
         all.divergent |= compiled.divergent;

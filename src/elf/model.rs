@@ -35,6 +35,8 @@ pub struct Sources {
     pub files: Vec<SourceFile>,
     /// The lines of the PTX, each with a zero behind it.
     pub ptx: Vec<u8>,
+    /// Names of functions that code was inlined from, as `.debug_str` has them.
+    pub names: Vec<u8>,
 }
 
 /// A file that `.file` names.
@@ -57,6 +59,9 @@ pub struct LineRow {
     pub file: u32,
     /// From 1 on.
     pub line: u32,
+    /// Of code that was inlined: the row of the call, from 1 on, and where the function's name
+    /// begins in [`Sources::names`].
+    pub inlined: Option<(u32, u32)>,
 }
 
 /// A function that the driver has.

@@ -645,6 +645,12 @@ impl<'m> Writer<'m> {
                 self.names.add(&format!(".rela{name}"));
                 self.relocation_section(&format!(".rela{name}"), None, section);
             }
+            if name == ".debug_line" && !sources.names.is_empty() {
+                let kind = (Class::DebugFrame, ".debug_str", SHT_PROGBITS.0);
+                let section = self.section(kind, 0, 1);
+                self.section_symbol(section, ".debug_str");
+                self.sections[section].data = sources.names.clone();
+            }
         }
         let kind = (Class::DebugFrame, ".nv_debug_ptx_txt", SHT_PROGBITS.0);
         let section = self.section(kind, 0, 1);

@@ -18,6 +18,9 @@ const DW_LNS_ADVANCE_PC: u8 = 2;
 const DW_LNS_ADVANCE_LINE: u8 = 3;
 const DW_LNS_SET_FILE: u8 = 4;
 const DW_LNE_END_SEQUENCE: [u8; 3] = [0, 1, 1];
+/// NVIDIA's own: the row of a call, and where its function's name is; zeros end it (observed: ptxas
+/// 13.0.88).
+const DW_LNE_INLINED_CALL: u8 = 0x90;
 const DW_LNE_SET_ADDRESS: [u8; 3] = [0, 9, 2];
 
 /// The rows of one kernel's text, ascending.
@@ -61,6 +64,10 @@ pub fn line_program(
     header.push(0);
     header.extend(names);
     header.push(0);
+    // Where names of functions begin in `.debug_str`; not there where none is named.
+    if sequences.iter().any(|s| s.rows.iter().any(|row| row.inlined.is_some())) {
+        header.extend([0; 4]);
+    }
 
     let mut data = vec![0; 4];
     data.extend(2u16.to_le_bytes());
@@ -79,12 +86,21 @@ pub fn line_program(
 }
 
 fn rows(data: &mut Vec<u8>, sequence: &Sequence<'_>, has_files: bool) {
-    let (mut offset, mut line, mut file) = (0, 1i64, None);
+    let (mut offset, mut line, mut file, mut inlined) = (0, 1i64, None, None);
     for row in sequence.rows {
         if has_files && file != Some(row.file) {
             data.push(DW_LNS_SET_FILE);
             uleb128(data, row.file);
             file = Some(row.file);
+        }
+        if row.inlined != inlined {
+            let mut call = vec![DW_LNE_INLINED_CALL];
+            let (context, name) = row.inlined.unwrap_or_default();
+            uleb128(&mut call, context);
+            uleb128(&mut call, name);
+            data.extend([0, call.len() as u8]);
+            data.extend(call);
+            inlined = row.inlined;
         }
         let (step, change) = (row.offset - offset, i64::from(row.line) - line);
         if step == STEP && (LINE_BASE..LINE_BASE + LINE_RANGE).contains(&change) {
@@ -123,7 +139,7 @@ mod tests {
     fn a_line_program_is_that_of_ptxas() {
         let file = |path: &str, time, size| SourceFile { path: path.to_string(), time, size };
         let files = [file("/src/a.cu", 1_700_000_000, 1234), file("/src/dir/b.h", 0, 0)];
-        let row = |offset, file, line| LineRow { offset, file, line };
+        let row = |offset, file, line| LineRow { offset, file, line, inlined: None };
         let all = [row(0, 1, 10), row(16, 1, 12), row(32, 1, 11), row(80, 1, 12), row(96, 2, 3)];
         let (data, places) = line_program(&files, &[Sequence { rows: &all, end: 0x180 }]);
         assert_eq!(places, [(0, 0x3f)]);

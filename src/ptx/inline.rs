@@ -11,6 +11,7 @@
 //! themselves, and that ask for room on the stack as they run. Instructions keep their places in
 //! the text, and the lines that they come from.
 
+use super::calls::{Call, call_of};
 use super::code::{Instruction, SharedOperands, Words, WordsId};
 use super::operand::{AddressBase, FuncId, LabelId, Operand, RegId, VarId};
 use super::program::{Function, FunctionBody, Owned, Program, SymbolRef, Variable};
@@ -293,7 +294,7 @@ fn rebuilt<'s>(
     let old = program.functions[caller].clone();
     let code = old.code.begin_again();
     let mut new = Builder {
-        body: FunctionBody { code, labels: Vec::new(), ..(*old).clone() },
+        body: FunctionBody { code, labels: Vec::new(), calls: Vec::new(), ..(*old).clone() },
         first_label: old.labels.len(),
         operands: SharedOperands::default(),
         words: FxHashMap::default(),
@@ -303,6 +304,7 @@ fn rebuilt<'s>(
     for at in 0..old.code.len() {
         places.push(new.body.code.len());
         let Some((_, callee, names)) = left.next_if(|chosen| chosen.0 == at) else {
+            new.called(call_of(&old.calls, at));
             new.body.code.take_over(&old.code, at);
             continue;
         };
@@ -320,7 +322,14 @@ fn rebuilt<'s>(
             }
         }
         let function = program.functions[callee_at].clone();
-        new.splice(&function, &old.code.at(at), &names);
+        let call = old.code.at(at);
+        let by = Arc::new(Call {
+            name: function.name.to_string(),
+            at: call.span.start,
+            loc: call.loc,
+            inside: call_of(&old.calls, at).cloned(),
+        });
+        new.splice(&function, (&call, &by), &names);
     }
     places.push(new.body.code.len());
     let own = old.labels.iter().map(|(at, name)| (places[*at], *name));
@@ -354,7 +363,7 @@ impl<'s> Builder<'s> {
     fn splice(
         &mut self,
         function: &Function<'s>,
-        call: &Instruction<'_>,
+        (call, by): (&Instruction<'_>, &Arc<Call>),
         vars: &FxHashMap<VarId, VarId>,
     ) {
         let Builder { body, first_label, .. } = self;
@@ -380,12 +389,20 @@ impl<'s> Builder<'s> {
             body.prototypes.push((returns, params));
         }
         let end = LabelId(names.first_label + function.labels.len() as u32);
+        self.called(by.inside.as_ref());
         if let Some((guard, negated)) = call.guard {
             self.branch(Some((guard, !negated)), end, call);
         }
         let mut places = Vec::with_capacity(function.code.len() + 1);
         let last = function.code.len().saturating_sub(1);
+        // The calls of the function's own statements, in this one.
+        let mut calls = function.calls.iter().peekable();
+        self.called(Some(by));
         for (at, inst) in function.code.iter().enumerate() {
+            while let Some((_, call)) = calls.next_if(|(from, _)| *from as usize == at) {
+                let call = call.as_ref().map_or(by.clone(), |call| call.within(by));
+                self.called(Some(&call));
+            }
             places.push(self.body.code.len());
             let guard = inst.guard.map(|(reg, negated)| (names.reg(reg), negated));
             match inst.opcode {
@@ -404,6 +421,14 @@ impl<'s> Builder<'s> {
         let labels = function.labels.iter().map(|(at, name)| (places[*at], *name));
         self.body.labels.extend(labels);
         self.body.labels.push((code, ""));
+    }
+
+    /// What comes now was inlined by this call.
+    fn called(&mut self, call: Option<&Arc<Call>>) {
+        let (calls, next) = (&mut self.body.calls, self.body.code.len() as u32);
+        if calls.last().and_then(|(_, last)| last.as_ref()) != call {
+            calls.push((next, call.cloned()));
+        }
     }
 
     /// A branch, in an instruction's place.

@@ -1,6 +1,7 @@
 //! PTX: text to syntax tree to checked program.
 
 pub mod ast;
+pub mod calls;
 pub mod check;
 pub mod code;
 pub mod constant;

@@ -4,6 +4,7 @@
 //! After checking: every name is an index, scopes and `{ }` blocks are gone, each function's body
 //! is one flat list of instructions, labels are positions in it, and every register has its type.
 
+use super::calls::Call;
 use super::diagnostics::Diagnostics;
 use super::lexer;
 use super::types::{Linkage, Space, Span, Type};
@@ -102,6 +103,8 @@ pub struct FunctionBody<'s> {
     pub call_targets: Vec<Vec<FuncId>>,
     /// `.callprototype`s: (returns, params).
     pub prototypes: List<(Vec<VarId>, Vec<VarId>)>,
+    /// From which instruction on which call's function is inlined.
+    pub calls: Vec<(u32, Option<Arc<Call>>)>,
 }
 
 /// The body of all that have none.

@@ -118,6 +118,27 @@ fn lines_are_those_of_the_function() {
     assert!(code("small_twice").contains("line 7\n"), "the kernel's, where it has none");
 }
 
+/// What is inlined here has its calls around it, as nvdisasm reads them.
+#[test]
+fn lines_of_a_function_stand_in_those_of_its_calls() {
+    let Some(nvdisasm) = oracle::tool("nvdisasm") else { return };
+    let scratch = Scratch::new();
+    let file = scratch.path("inlined.cubin");
+    let output = compile(include_str!("inlined_lines.ptx"), &[]);
+    std::fs::write(&file, output.cubin).expect("written");
+    let run = Command::new(nvdisasm).args(["-gi", "-c", &file]).output().expect("it runs");
+    let text = String::from_utf8_lossy(&run.stdout);
+    let lines: Vec<&str> =
+        text.lines().filter_map(|l| l.trim().strip_prefix("//## File ")).collect();
+    let line = |line: u32| format!("\"/src/a.cu\", line {line}");
+    let at = |line: u32, call: u32| {
+        format!("\"/src/a.cu\", line {line} inlined at \"/src/a.cu\", line {call}")
+    };
+    let twice = [at(3, 8), at(8, 21), line(21)];
+    let four = [at(9, 21), line(21)];
+    assert_eq!(lines, [&[line(20)][..], &twice, &four, &[line(22)]].concat());
+}
+
 /// A function that calls another twice, which calls another twice …: as long as it may be.
 #[test]
 fn chains_of_calls_end() {

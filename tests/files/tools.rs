@@ -7,7 +7,7 @@ use orias::driver::{CompileOptions, compile_source};
 use orias::elf::Cubin;
 use orias_runner::folders::LINE;
 use orias_runner::oracle;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
@@ -192,4 +192,75 @@ fn lines_of_the_source_are_where_nvdisasm_reads_them() {
     lines.dedup();
     let line = |n: u32| format!("\"/src/a.cu\", line {n}");
     assert_eq!(lines, [line(10), line(11), line(12), line(30)]);
+}
+
+/// What `nvdisasm -gi` says of each place: groups of lines, from the innermost function outwards.
+fn stacks(nvdisasm: &Path, scratch: &Scratch, cubin: Vec<u8>) -> BTreeSet<Vec<String>> {
+    let file = scratch.write("stacks.cubin", cubin);
+    let text = run(nvdisasm, &["-gi", "-c"], &file);
+    let lines: Vec<Option<&str>> =
+        text.lines().map(|l| l.split_once("//## File ").map(|(_, l)| l)).collect();
+    let groups = lines.split(Option::is_none).filter(|group| !group.is_empty());
+    groups.map(|group| group.iter().flatten().map(|l| l.to_string()).collect()).collect()
+}
+
+/// Code that a front end has inlined says where it was called: the same as ptxas makes of it.
+#[test]
+fn functions_that_were_inlined_are_named_with_their_calls() {
+    const PTX: &str = "
+        .version 9.0\n.target sm_90a\n.address_size 64
+        .visible .entry k(.param .u64 p)
+        {
+            .reg .b32 %r<9>; .reg .b64 %p;
+            .loc 1 20 3
+            ld.param.u64 %p, [p];
+            ld.global.u32 %r1, [%p];
+            .loc 1 21 3
+            .loc 1 6 3, function_name $outer, inlined_at 1 21 3
+            .loc 1 3 3, function_name $outer+2, inlined_at 1 6 3
+            .loc 2 1 71, function_name $inner, inlined_at 1 3 3
+            mul.lo.u32 %r2, %r1, %r1;
+            st.global.u32 [%p+4], %r2;
+            .loc 1 7 3, function_name $outer, inlined_at 1 21 3
+            add.u32 %r3, %r2, 5;
+            st.global.u32 [%p+8], %r3;
+            .loc 1 22 9
+            .loc 2 1 71, function_name $inner, inlined_at 1 22 9
+            xor.b32 %r4, %r3, 99;
+            st.global.u32 [%p+12], %r4;
+            .loc 1 23 1
+            ret;
+        }
+        .file 1 \"/src/a.cu\"\n.file 2 \"/src/b.h\"
+        .section .debug_str
+        {
+        $outer: // outer
+            .b8 111,117,116,101,114,0
+        $inner:
+            .b8 105,110,110,101,114,0
+        }
+        ";
+    let (Some(nvdisasm), Some(ptxas)) = (oracle::tool("nvdisasm"), oracle::tool("ptxas")) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let ours = compile_source(PTX, &CompileOptions::default()).unwrap_or_else(|e| panic!("{e}"));
+    let cubin = Cubin::read(&ours.cubin).expect("our own file");
+    let index = cubin.section_index(".debug_str").expect("names");
+    assert_eq!(cubin.sections[index].data, b"outer\0inner\0");
+    let source = scratch.write("stacks.ptx", PTX);
+    let out = scratch.path("theirs.cubin");
+    let made =
+        Command::new(ptxas).args(["-arch=sm_90a", "-lineinfo", &source, "-o", &out]).status();
+    assert!(made.expect("ptxas runs").success());
+    let theirs = std::fs::read(&out).expect("its cubin");
+    let [ours, theirs] = [ours.cubin, theirs].map(|cubin| stacks(&nvdisasm, &scratch, cubin));
+    let longest = ours.iter().max_by_key(|stack| stack.len()).expect("lines");
+    let place = |file, line| format!("\"/src/{file}\", line {line}");
+    let calls = [place("b.h", 1), place("a.cu", 3), place("a.cu", 6), place("a.cu", 21)];
+    let lines = calls.windows(2).map(|pair| format!("{} inlined at {}", pair[0], pair[1]));
+    assert_eq!(*longest, lines.chain([calls[3].clone()]).collect::<Vec<_>>());
+    // The first instruction of all has a place of its own there.
+    let missing: Vec<_> = ours.symmetric_difference(&theirs).collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }
