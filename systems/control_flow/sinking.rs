@@ -23,6 +23,7 @@ use orias_components::scratch::Scratch;
 use orias_components::{
     BlockId, Body, Code, InstId, Opcode, Operand, Props, RegFile, VRegId, View, phis, scratch,
 };
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 /// Readers of a value that are looked at for each instruction that reads it.
@@ -65,7 +66,7 @@ fn sink(
     let mut sinking = Sinking {
         flow,
         uses,
-        fixed: Fixed::of(body),
+        fixed: OnceCell::new(),
         goes: scratch!(Vec<Option<BlockId>>; None; body.inst_count()),
         found: scratch!(Vec<(InstId, BlockId)>),
     };
@@ -80,7 +81,8 @@ fn sink(
 struct Sinking {
     flow: Arc<ControlFlow>,
     uses: Arc<Uses>,
-    fixed: Fixed,
+    /// Asked for where something may go.
+    fixed: OnceCell<Fixed>,
     /// By instruction, the block that it goes to.
     goes: Scratch<Vec<Option<BlockId>>>,
     /// What goes, the last of the code first, each with where it stands.
@@ -90,7 +92,15 @@ struct Sinking {
 impl Sinking {
     fn find(&mut self, body: &Body<'_>, of: impl Fn(Opcode) -> bool) {
         let flow = self.flow.clone();
-        for &block in flow.reverse_postorder().iter().rev() {
+        // What stands in a block may go to those that it dominates.
+        let mut dominates = scratch!(Vec<bool>; false; body.block_count());
+        for &block in flow.reverse_postorder() {
+            if let Some(above) = flow.dominators().idom(block) {
+                dominates[above as usize] = true;
+            }
+        }
+        let order = flow.reverse_postorder().iter().rev();
+        for &block in order.filter(|block| dominates[**block as usize]) {
             for &id in body.block(BlockId(block)).insts().iter().rev() {
                 let inst = body.inst(id);
                 if of(inst.op)
@@ -111,7 +121,7 @@ impl Sinking {
         let mut place: Option<u32> = None;
         let mut may = true;
         inst.for_each_def(|r| {
-            let Some(v) = r.reg.vreg().filter(|v| is_value(body, &self.fixed, *v)) else {
+            let Some(v) = r.reg.vreg() else {
                 may = false;
                 return;
             };
@@ -128,6 +138,10 @@ impl Sinking {
             }
         });
         let mut to = place.filter(|_| may)?;
+        inst.for_each_def(|r| may &= r.reg.vreg().is_some_and(|v| self.is_value(body, v)));
+        if !may {
+            return None;
+        }
         if !dominators.dominates(block, to) {
             return None;
         }
@@ -147,6 +161,10 @@ impl Sinking {
         let leaves = loops.depth(to) < loops.depth(block);
         let is_way = leaves || !self.flow.post_dominators().dominates(to, block);
         (to != block && is_way && !irreducible[block as usize]).then_some(to)
+    }
+
+    fn is_value(&self, body: &Body<'_>, v: VRegId) -> bool {
+        is_value(body, self.fixed.get_or_init(|| Fixed::of(body)), v)
     }
 
     /// The blocks in which a reader asks for a register, as long as `f` says so: a phi asks at the
@@ -186,7 +204,7 @@ impl Sinking {
                 may &= self.uses.only_writer(v).is_some_and(|(_, at)| Some(&at) == first);
                 return;
             }
-            may &= is_value(body, &self.fixed, v);
+            may &= self.is_value(body, v);
             let stays = |(reader, at): (InstId, BlockId)| {
                 let at = self.goes[reader.0 as usize].unwrap_or(at);
                 at.0 == block && body.inst(reader).op != Opcode::MOVPHI
