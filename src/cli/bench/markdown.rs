@@ -69,7 +69,8 @@ pub fn report(run: &Run, rows: &[Worth], notes: &str) -> String {
 /// Phases that find nothing in these files, and why they are there.
 fn idle(text: &mut String, run: &Run, rows: &[Worth], notes: &str) {
     let is_idle = |row: &&Worth| {
-        !row.is_needed() && row.changed == 0 && row.off.iter().all(|p| run.did(p).rewrites == 0)
+        let is_one = !row.is_needed() && row.off.len() == 1;
+        is_one && row.changed == 0 && run.did(&row.off[0]).rewrites == 0
     };
     for (i, row) in rows.iter().filter(is_idle).enumerate() {
         if i == 0 {
