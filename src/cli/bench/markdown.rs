@@ -70,7 +70,7 @@ pub fn report(run: &Run, rows: &[Worth], notes: &str) -> String {
 fn idle(text: &mut String, run: &Run, rows: &[Worth], notes: &str) {
     let is_idle = |row: &&Worth| {
         let is_one = !row.is_needed() && row.off.len() == 1;
-        is_one && row.changed == 0 && run.did(&row.off[0]).rewrites == 0
+        is_one && row.changed == 0 && run.did(row.off[0]).rewrites == 0
     };
     for (i, row) in rows.iter().filter(is_idle).enumerate() {
         if i == 0 {
