@@ -57,12 +57,17 @@ impl<'p> Inlined<'p> {
         let mut known: FxHashMap<(Frame<'p>, Option<u32>), u32> = FxHashMap::default();
         // By file, line and column, the frames of the last `.loc` that named them.
         let mut latest: FxHashMap<[u32; 3], Option<u32>> = FxHashMap::default();
+        // Of the `.loc` in force; where code follows it is kept.
+        let mut place = Place { at: 0, context: None };
         let mut tokens = Tokens::new(program.source);
         while let Some((kind, span)) = tokens.next() {
             match (kind, tokens.text(span)) {
-                (Kind::Word, ".entry" | ".func") => latest.clear(),
+                (Kind::Word, ".entry" | ".func") => {
+                    latest.clear();
+                    place = Place { at: span.start, context: None };
+                }
                 (Kind::Word, ".loc") => {
-                    let Some(place) = tokens.numbers() else { continue };
+                    let Some(line) = tokens.numbers() else { continue };
                     let mut context = None;
                     if let Some((name, call)) = tokens.inlined() {
                         let around = latest.get(&call).copied().flatten();
@@ -74,8 +79,13 @@ impl<'p> Inlined<'p> {
                         }
                         context = Some(number);
                     }
-                    latest.insert(place, context);
-                    found.places.push(Place { at: span.start, context });
+                    latest.insert(line, context);
+                    place = Place { at: span.start, context };
+                }
+                (Kind::Semi, _) => {
+                    if found.places.last().and_then(|last| last.context) != place.context {
+                        found.places.push(place);
+                    }
                 }
                 _ => {}
             }
@@ -114,11 +124,12 @@ pub struct Names<'p> {
 }
 
 impl<'p> Names<'p> {
-    /// What the PTX has of it: labels and `.b8`.
+    /// What the PTX has of it: labels and `.b8`. Of several such sections the first (observed: ptxas
+    /// 13.0.88).
     pub fn new(program: &'p Program<'p>) -> Names<'p> {
         let mut names = Names::default();
         let sections = program.sections.iter().filter(|(name, _)| *name == "debug_str");
-        for (_, text) in sections {
+        for (_, text) in sections.take(1) {
             let mut tokens = Tokens::new(text);
             while let Some((kind, span)) = tokens.next() {
                 match kind {
@@ -136,7 +147,10 @@ impl<'p> Names<'p> {
     /// Where a name begins; at first, where the PTX has no such label.
     pub fn find(&mut self, name: Name<'_>) -> u32 {
         let place = match name {
-            Name::At(label, plus) => self.labels.get(label).map_or(0, |at| at.saturating_add(plus)),
+            Name::At(label, plus) => {
+                let label = self.labels.get(label).copied().unwrap_or(0);
+                label.saturating_add(plus)
+            }
             Name::Function(name) => match self.added.get(name) {
                 Some(at) => *at,
                 None => {

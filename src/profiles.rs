@@ -162,8 +162,8 @@ mod tests {
     use super::*;
 
     const PTX: &str = ".version 9.0\n.target sm_90a\n.address_size 64\n\
-        .visible .entry k() {\n .reg .pred %p;\n\
-        setp.eq.u32 %p, %tid.x, 7;\n @%p bra L;\n ret;\nL:\n trap;\n}\n";
+        .visible .entry k() {\n .reg .pred %p; .reg .b32 %t;\n\
+        mov.u32 %t, %tid.x;\n setp.eq.u32 %p, %t, 7;\n @%p bra L;\n ret;\nL:\n trap;\n}\n";
 
     fn reached(counts: &[u64]) -> Reached {
         let program = crate::ptx::load(PTX).expect("it is right");
@@ -178,20 +178,20 @@ mod tests {
     #[test]
     fn what_is_written_is_read_and_adds_up() {
         let program = crate::ptx::load(PTX).expect("it is right");
-        let seen = Profiles::of(&program, &reached(&[32, 32, 31, 1]));
+        let seen = Profiles::of(&program, &reached(&[32, 32, 32, 31, 1]));
         let text = seen.to_text();
-        assert!(text.contains("\"threads\":[[0,32],[2,31],[3,1]]"), "{text}");
+        assert!(text.contains("\"threads\":[[0,32],[3,31],[4,1]]"), "{text}");
         assert_eq!(Profiles::read(text.as_bytes()), Ok(seen.clone()));
         let twice = Profiles::read(format!("{text}\n{text}").as_bytes()).expect("it is right");
         let (reached_twice, warnings) = twice.reached(&program);
-        assert_eq!(reached_twice, reached(&[64, 64, 62, 2]));
+        assert_eq!(reached_twice, reached(&[64, 64, 64, 62, 2]));
         assert!(warnings.is_empty());
     }
 
     #[test]
     fn what_is_of_another_text_is_not_used() {
         let program = crate::ptx::load(PTX).expect("it is right");
-        let text = Profiles::of(&program, &reached(&[32, 32, 31, 1])).to_text();
+        let text = Profiles::of(&program, &reached(&[32, 32, 32, 31, 1])).to_text();
         let changed = PTX.replace("7;", "8;");
         let changed = crate::ptx::load(&changed).expect("it is right");
         let (reached, warnings) =
@@ -203,7 +203,7 @@ mod tests {
         let commented = crate::ptx::load(&commented).expect("it is right");
         let (reached, warnings) =
             Profiles::read(text.as_bytes()).expect("it is right").reached(&commented);
-        assert_eq!((reached.len(), warnings.len()), (4, 0));
+        assert_eq!((reached.len(), warnings.len()), (5, 0));
     }
 
     #[test]
@@ -216,7 +216,7 @@ mod tests {
         assert!(Profiles::read(line("[]").as_bytes()).is_ok());
         for threads in ["[[1, 2]]", "[[0, 2], [0, 3]]", "[[0, 2], [4, 3]]"] {
             let text = wrong(&line(threads));
-            assert!(text.starts_with("line 1, column 48: the numbers of instr"), "{text}");
+            assert!(text.starts_with("line 1, column 50: the numbers of instr"), "{text}");
         }
         for threads in ["[[0, -2]]", "[[0]]", "7", "[[0, 18446744073709551616]]"] {
             let text = wrong(&line(threads));
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn nothing_that_is_damaged_does_more_than_complain() {
         let program = crate::ptx::load(PTX).expect("it is right");
-        let text = Profiles::of(&program, &reached(&[32, 32, 31, 1])).to_text().into_bytes();
+        let text = Profiles::of(&program, &reached(&[32, 32, 32, 31, 1])).to_text().into_bytes();
         let mut state = 1u32;
         let mut random = |below: usize| {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

@@ -249,7 +249,8 @@ impl<'m> Writer<'m> {
             order: symbol_order,
             numbers: symbol_numbers,
         };
-        let of = (self.model.target.sm, self.model.sources.is_some());
+        let lines = self.model.sources.as_ref().map(|sources| !sources.names.is_empty());
+        let of = (self.model.target.sm, lines);
         Ok(Image::new(std::mem::take(&mut self.sections), symbols, of))
     }
 

@@ -24,6 +24,8 @@ const FLAGS: u32 = 0x0600_0004;
 /// The same in a file with line tables (observed: by -lineinfo or `.loc`, not with
 /// --suppress-debug-info).
 const FLAGS_WITH_LINES: u32 = 0x0900_0004;
+/// The same where functions that were inlined are named (observed: with a section `.debug_str`).
+const FLAGS_WITH_CALLS: u32 = 0x0a00_0004;
 /// Alignment of program segments.
 const SEGMENT_ALIGN: u64 = 8;
 
@@ -35,8 +37,8 @@ pub struct Image {
     section_numbers: Vec<u32>,
     /// 90 for sm_90.
     sm: u8,
-    /// There are line tables.
-    lines: bool,
+    /// There are line tables, and names of functions that were inlined.
+    lines: Option<bool>,
 }
 
 /// The symbols of a file.
@@ -54,7 +56,7 @@ impl Image {
     pub(super) fn new(
         sections: Vec<OutSection>,
         symbols: Symbols,
-        (sm, lines): (u8, bool),
+        (sm, lines): (u8, Option<bool>),
     ) -> Image {
         let mut order: Vec<usize> = (0..sections.len()).collect();
         order.sort_by_key(|s| (sections[*s].class, *s));
@@ -174,7 +176,11 @@ fn file(mut image: Image) -> Result<Vec<u8>, WriteError> {
     let segment_table = section_table + section_count as u64 * encoder.section_header_size();
     let segments = segments(&image, &headers, segment_table, encoder.program_header_size());
 
-    let flags = if lines { FLAGS_WITH_LINES } else { FLAGS };
+    let flags = match lines {
+        None => FLAGS,
+        Some(false) => FLAGS_WITH_LINES,
+        Some(true) => FLAGS_WITH_CALLS,
+    };
     let header = FileHeader {
         os_abi: OsAbi(OS_ABI),
         abi_version: ABI_VERSION,
