@@ -124,8 +124,8 @@ pub struct Names<'p> {
 }
 
 impl<'p> Names<'p> {
-    /// What the PTX has of it: labels and `.b8`. Of several such sections the first (observed: ptxas
-    /// 13.0.88).
+    /// What the PTX has of it: labels and `.b8`. Of several such sections the first (observed:
+    /// ptxas 13.0.88).
     pub fn new(program: &'p Program<'p>) -> Names<'p> {
         let mut names = Names::default();
         let sections = program.sections.iter().filter(|(name, _)| *name == "debug_str");
