@@ -82,15 +82,16 @@ impl<'p> Inlined<'p> {
                     latest.insert(line, context);
                     place = Place { at: span.start, context };
                 }
-                (Kind::Semi, _) => {
-                    if found.places.last().and_then(|last| last.context) != place.context {
-                        found.places.push(place);
-                    }
-                }
+                (Kind::Semi, _) if found.context() != place.context => found.places.push(place),
                 _ => {}
             }
         }
         found
+    }
+
+    /// That of what was kept last.
+    fn context(&self) -> Option<u32> {
+        self.places.last().and_then(|last| last.context)
     }
 
     /// The frames of the instruction at a place in the text, innermost first.
