@@ -20,7 +20,9 @@ use crate::params::Read;
 use crate::ssa::Form;
 use orias_components::pseudo::macros;
 use orias_components::scratch;
-use orias_components::{Body, Code, Guard, Inst, Mod, Opcode, Operand, Props, RegUse, View};
+use orias_components::scratch::Scratch;
+use orias_components::{Body, Code, Guard, Inst, Mod, Opcode, Operand, Props, Reg, RegUse, View};
+use rustc_hash::FxHashSet;
 
 /// Phase 9.
 pub fn create_macro_insts(code: Code<'_>, form: Read<'_, Form>, mut notes: Notes<'_>) {
@@ -70,6 +72,7 @@ fn expand_all(
         return 0;
     }
     let layout = body.walk();
+    let kept = kept_cells(&body, &is_chosen);
     let (mut expanded, mut split) = (0, Vec::new());
     let mut e = Emit::edit_in(body, form);
     for (block, any) in layout.iter().copied().zip(chosen.iter().copied()) {
@@ -86,7 +89,7 @@ fn expand_all(
             let (inst, by_constant) = (view.to_inst(), divides_by_constant(view));
             let loc = e.body.loc(id);
             e.start(loc, Guard::ALWAYS);
-            expand_one(&mut e, inst, by_constant, &mut shared);
+            expand_one(&mut e, inst, by_constant, (&kept, &mut shared));
             e.body.discard(id);
             expanded += 1;
         }
@@ -99,11 +102,36 @@ fn expand_all(
     expanded
 }
 
+/// The cells that something writes of wide registers which guarded macros keep.
+fn kept_cells(
+    body: &Body<'_>,
+    is_chosen: impl Fn(View<'_>) -> bool,
+) -> Scratch<FxHashSet<(Reg, u8)>> {
+    let (mut wide, mut cells) = (scratch!(FxHashSet<Reg>), scratch!(FxHashSet<(Reg, u8)>));
+    let insts = || body.layout().iter().flat_map(|b| body.block(*b).insts());
+    for inst in insts().map(|id| body.inst(*id)).filter(|inst| is_chosen(*inst)) {
+        wide.extend(inst.tied().filter(|r| r.count > 1).map(|r| r.reg));
+    }
+    for id in insts().filter(|_| !wide.is_empty()) {
+        body.inst(*id).for_each_def(|r| {
+            if wide.contains(&r.reg) {
+                cells.extend((r.cell..r.cell + r.count).map(|cell| (r.reg, cell)));
+            }
+        });
+    }
+    cells
+}
+
 /// Expands one, between copies of what the expansions do not take as it is.
 ///
 /// They compute without a guard: where there is one, the copies to the destination have it, and
 /// keep what the destination held.
-fn expand_one(e: &mut Emit<'_>, mut inst: Inst, divides_by_constant: bool, shared: &mut Shared) {
+fn expand_one(
+    e: &mut Emit<'_>,
+    mut inst: Inst,
+    divides_by_constant: bool,
+    (kept, shared): (&Scratch<FxHashSet<(Reg, u8)>>, &mut Shared),
+) {
     let pairs = [Mod::F64, Mod::U64, Mod::S64].iter().any(|m| inst.mods.has(*m));
     let sources = inst.operands.iter_mut().skip(1);
     for operand in sources.take(if divides_by_constant { 1 } else { 2 }) {
@@ -122,7 +150,12 @@ fn expand_one(e: &mut Emit<'_>, mut inst: Inst, divides_by_constant: bool, share
         let operands = [Operand::Reg(part(to)), cell(value, i), Operand::Imm(0xf)];
         let copy = e.body.make(Opcode::MOV, &[], 1, &operands, e.loc);
         e.body.set_guard(copy, guard);
-        e.body.set_tied(copy, tied.map(part).as_slice());
+        // Of a half that nothing writes nobody asks what was in it.
+        let is_there =
+            |r: &RegUse| tied.is_some_and(|t| t.count == 1) || kept.contains(&(r.reg, r.cell));
+        let zero = RegUse::new(Reg::RZ);
+        let old = tied.map(part).map(|r| if is_there(&r) { r } else { zero });
+        e.body.set_tied(copy, old.as_slice());
         e.keep(copy);
     }
 }
@@ -299,6 +332,26 @@ mod tests {
             "{guarded:?}"
         );
         assert_eq!(guarded.len(), 2);
+    }
+
+    #[test]
+    fn a_half_that_nothing_writes_is_not_kept() {
+        let text = after_ssa(
+            "BB0:
+                %R1 = S2R SR33
+                %R2:2 = LDS.64 [RZ]
+                %R8[1] = MOV %R1, 0xf
+                %P4, PT = ISETP.EQ.AND %R1, 0x5, PT
+                @%P4 %R6:2 = FSQRT.F64 %R2:2 else %R8:2
+                STS [RZ], %R6[1]
+                EXIT PT",
+        );
+        let guarded: Vec<&str> = text.lines().filter(|l| l.contains("@%P4")).collect();
+        assert_eq!(guarded.len(), 2, "{text}");
+        assert!(
+            guarded[0].contains("else RZ") && guarded[1].contains("else %R8[1]"),
+            "{guarded:?}"
+        );
     }
 
     #[test]
