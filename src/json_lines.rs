@@ -57,3 +57,27 @@ pub(crate) fn lines<'t>(
     let lines = (1..).zip(text.split(|byte| *byte == b'\n'));
     Ok(lines.filter(|(_, line)| !line.trim_ascii().is_empty()))
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    /// Gives many damaged copies of a text to what reads such files.
+    pub(crate) fn damaged(text: &[u8], read: impl Fn(&[u8])) {
+        let mut state = 1u32;
+        let mut random = |below: usize| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as usize % below
+        };
+        for _ in 0..20_000 {
+            let mut damaged = text.to_vec();
+            for _ in 0..1 + random(4) {
+                let at = random(damaged.len());
+                match random(3) {
+                    0 => damaged[at] = random(256) as u8,
+                    1 => drop(damaged.remove(at)),
+                    _ => damaged.insert(at, text[random(text.len())]),
+                }
+            }
+            read(&damaged);
+        }
+    }
+}

@@ -160,6 +160,7 @@ fn sum(source: &str, function: &Function<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json_lines::tests::damaged;
 
     const PTX: &str = ".version 9.0\n.target sm_90a\n.address_size 64\n\
         .visible .entry k() {\n .reg .pred %p; .reg .b32 %t;\n\
@@ -228,25 +229,9 @@ mod tests {
     fn nothing_that_is_damaged_does_more_than_complain() {
         let program = crate::ptx::load(PTX).expect("it is right");
         let text = Profiles::of(&program, &reached(&[32, 32, 32, 31, 1])).to_text().into_bytes();
-        let mut state = 1u32;
-        let mut random = |below: usize| {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (state >> 8) as usize % below
-        };
-        for _ in 0..20_000 {
-            let mut damaged = text.clone();
-            for _ in 0..1 + random(4) {
-                let at = random(damaged.len());
-                match random(3) {
-                    0 => damaged[at] = random(256) as u8,
-                    1 => drop(damaged.remove(at)),
-                    _ => damaged.insert(at, text[random(text.len())]),
-                }
-            }
-            match Profiles::read(&damaged) {
-                Ok(profiles) => drop(profiles.reached(&program)),
-                Err(error) => assert!(!error.to_string().is_empty()),
-            }
-        }
+        damaged(&text, |text| match Profiles::read(text) {
+            Ok(profiles) => drop(profiles.reached(&program)),
+            Err(error) => assert!(!error.to_string().is_empty()),
+        });
     }
 }

@@ -122,6 +122,7 @@ fn recipe(number: usize, line: &[u8]) -> Result<Recipe, LineError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json_lines::tests::damaged;
 
     fn wrong(text: &str) -> String {
         Recipes::read(text.as_bytes()).expect_err("refused").to_string()
@@ -179,25 +180,9 @@ mod tests {
     fn nothing_that_is_damaged_does_more_than_complain() {
         let text = br#"{"kernel": "mat*[a-b]", "knobs": {"UnrollTimes": 2}, "disable": ["GvnCse"]}
 {"kernel": "?"}"#;
-        let mut state = 1u32;
-        let mut random = |below: usize| {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (state >> 8) as usize % below
-        };
-        for _ in 0..20_000 {
-            let mut damaged = text.to_vec();
-            for _ in 0..1 + random(4) {
-                let at = random(damaged.len());
-                match random(3) {
-                    0 => damaged[at] = random(256) as u8,
-                    1 => drop(damaged.remove(at)),
-                    _ => damaged.insert(at, text[random(text.len())]),
-                }
-            }
-            match Recipes::read(&damaged) {
-                Ok(recipes) => drop(recipes.of("matmul")),
-                Err(error) => assert!(!error.to_string().is_empty()),
-            }
-        }
+        damaged(text, |text| match Recipes::read(text) {
+            Ok(recipes) => drop(recipes.of("matmul")),
+            Err(error) => assert!(!error.to_string().is_empty()),
+        });
     }
 }

@@ -20,8 +20,9 @@ use crate::params::Read;
 use crate::ssa::Form;
 use orias_components::pseudo::macros;
 use orias_components::scratch;
-use orias_components::scratch::Scratch;
-use orias_components::{Body, Code, Guard, Inst, Mod, Opcode, Operand, Props, Reg, RegUse, View};
+use orias_components::{
+    Body, Code, Guard, Inst, InstId, Mod, Opcode, Operand, Props, Reg, RegUse, View,
+};
 use rustc_hash::FxHashSet;
 
 /// Phase 9.
@@ -72,8 +73,7 @@ fn expand_all(
         return 0;
     }
     let layout = body.walk();
-    let kept = kept_cells(&body, &is_chosen);
-    let (mut expanded, mut split) = (0, Vec::new());
+    let (mut expanded, mut split, mut halves) = (0, Vec::new(), Vec::new());
     let mut e = Emit::edit_in(body, form);
     for (block, any) in layout.iter().copied().zip(chosen.iter().copied()) {
         if !any {
@@ -89,7 +89,7 @@ fn expand_all(
             let (inst, by_constant) = (view.to_inst(), divides_by_constant(view));
             let loc = e.body.loc(id);
             e.start(loc, Guard::ALWAYS);
-            expand_one(&mut e, inst, by_constant, (&kept, &mut shared));
+            expand_one(&mut e, inst, by_constant, (&mut halves, &mut shared));
             e.body.discard(id);
             expanded += 1;
         }
@@ -98,28 +98,31 @@ fn expand_all(
         }
     }
     shared.finish(&mut e);
-    e.finish().move_ends(&split);
+    let mut body = e.finish();
+    body.move_ends(&split);
+    forget_unwritten(&mut body, &halves);
     expanded
 }
 
-/// The cells that something writes of wide registers which guarded macros keep.
-fn kept_cells(
-    body: &Body<'_>,
-    is_chosen: impl Fn(View<'_>) -> bool,
-) -> Scratch<FxHashSet<(Reg, u8)>> {
-    let (mut wide, mut cells) = (scratch!(FxHashSet<Reg>), scratch!(FxHashSet<(Reg, u8)>));
-    let insts = || body.layout().iter().flat_map(|b| body.block(*b).insts());
-    for inst in insts().map(|id| body.inst(*id)).filter(|inst| is_chosen(*inst)) {
-        wide.extend(inst.tied().filter(|r| r.count > 1).map(|r| r.reg));
+/// Of a half that nothing writes nobody asks what was in it: those copies keep nothing.
+fn forget_unwritten(body: &mut Body<'_>, halves: &[InstId]) {
+    if halves.is_empty() {
+        return;
     }
-    for id in insts().filter(|_| !wide.is_empty()) {
+    let mut unwritten = scratch!(FxHashSet<(Reg, u8)>);
+    unwritten.extend(halves.iter().flat_map(|id| body.inst(*id).tied()).map(|r| (r.reg, r.cell)));
+    for id in body.layout().iter().flat_map(|b| body.block(*b).insts()) {
         body.inst(*id).for_each_def(|r| {
-            if wide.contains(&r.reg) {
-                cells.extend((r.cell..r.cell + r.count).map(|cell| (r.reg, cell)));
+            for cell in r.cell..r.cell + r.count {
+                unwritten.remove(&(r.reg, cell));
             }
         });
     }
-    cells
+    for id in halves {
+        if body.inst(*id).tied().any(|r| unwritten.contains(&(r.reg, r.cell))) {
+            body.set_tied(*id, &[RegUse::new(Reg::RZ)]);
+        }
+    }
 }
 
 /// Expands one, between copies of what the expansions do not take as it is.
@@ -130,7 +133,7 @@ fn expand_one(
     e: &mut Emit<'_>,
     mut inst: Inst,
     divides_by_constant: bool,
-    (kept, shared): (&Scratch<FxHashSet<(Reg, u8)>>, &mut Shared),
+    (halves, shared): (&mut Vec<InstId>, &mut Shared),
 ) {
     let pairs = [Mod::F64, Mod::U64, Mod::S64].iter().any(|m| inst.mods.has(*m));
     let sources = inst.operands.iter_mut().skip(1);
@@ -150,12 +153,10 @@ fn expand_one(
         let operands = [Operand::Reg(part(to)), cell(value, i), Operand::Imm(0xf)];
         let copy = e.body.make(Opcode::MOV, &[], 1, &operands, e.loc);
         e.body.set_guard(copy, guard);
-        // Of a half that nothing writes nobody asks what was in it.
-        let is_there =
-            |r: &RegUse| tied.is_some_and(|t| t.count == 1) || kept.contains(&(r.reg, r.cell));
-        let zero = RegUse::new(Reg::RZ);
-        let old = tied.map(part).map(|r| if is_there(&r) { r } else { zero });
-        e.body.set_tied(copy, old.as_slice());
+        e.body.set_tied(copy, tied.map(part).as_slice());
+        if tied.is_some_and(|tied| tied.count > 1 && !tied.reg.is_zero()) {
+            halves.push(copy);
+        }
         e.keep(copy);
     }
 }
