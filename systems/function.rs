@@ -39,6 +39,8 @@ pub struct FunctionInfo {
     /// Values live in uniform registers from block to block, where the warp runs together, that a
     /// phase put there: `ConvertToUniformReg`.
     pub shares_uniform: bool,
+    /// First blocks of loops that are to stay as they are.
+    pub rolled: Vec<BlockId>,
     /// How often its instructions were seen to run, where somebody has looked.
     pub profile: Profile,
 }

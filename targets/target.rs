@@ -202,7 +202,7 @@ pub struct Switches {
 }
 
 /// How long a loop of one block may be to do several rounds without a test, in instructions of the
-/// IR with its branch.
+/// IR with its branch: of those whose number of rounds is known `whole` counts alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Unrolling {
     /// One that loads.
@@ -240,9 +240,9 @@ const SM_90: Target = Target {
     // apart (ptxas 13.0.88, from 2 on); a table is six instructions, and each comparison two.
     switches: Switches { least: 4, spread: 5 },
     // Found by compiling loops that add 1 to 128 products (ptxas 13.0.88): with a load they do
-    // four rounds at once up to 50 instructions, without one up to some 24; with a known number of
-    // rounds all of them, up to some thousand instructions (700 here: code is not all that it
-    // costs). Loops that store, wait or exchange something stay.
+    // four rounds at once up to 50 instructions, without one up to some 24, stores or none; with a
+    // known number of rounds all of them, however long one is, up to some thousand instructions
+    // (700 here: code is not all that it costs). Loops that wait or exchange something stay.
     unrolling: Unrolling { most: 50, without_loads: 24, whole: 700, times: 4 },
     instruction_bytes: 16,
     static_shared: 49152,

@@ -8,11 +8,12 @@ use super::layout::{Module, SHARED_RESERVED};
 use super::select;
 use crate::lower::context::cx::{Cx, cells_of};
 use crate::lower::context::usage::{constant_registers, registers_read};
+use crate::ptx::ast::NOUNROLL;
 use crate::ptx::diagnostics::{Diagnostic, Diagnostics};
 use crate::ptx::program::{FuncId, Function, Operand as Ptx, Program};
 use crate::ptx::types::Type;
 use crate::ptx::words::{Op, Word, WordSet};
-use orias_components::{Body, Guard, Inst, Loc, Mod, Opcode, Operand, Reg, RegFile};
+use orias_components::{BlockId, Body, Guard, Inst, Loc, Mod, Opcode, Operand, Reg, RegFile};
 use orias_systems::FunctionInfo;
 use orias_systems::build::{Emit, imm, plop3, r, wide};
 use orias_systems::parallel;
@@ -152,6 +153,7 @@ pub fn function(
         given.map_err(|message| Diagnostic::error(function.span, message))?;
     }
     prologue(&mut cx, entry);
+    let rolled = rolled(function, &cx.labels);
     let info = FunctionInfo {
         name: function.name.to_string(),
         entry: function.entry,
@@ -164,6 +166,7 @@ pub fn function(
         barriers: cx.barriers,
         has_strong,
         shares_uniform: false,
+        rolled,
         profile: Default::default(),
     };
     cx.e.finish();
@@ -187,9 +190,22 @@ fn labels_named(function: &Function<'_>) -> Vec<bool> {
     named
 }
 
+/// The blocks whose loops `.pragma "nounroll"` keeps as they are: all, or those of some labels and
+/// of what stands at the same places.
+fn rolled(function: &Function<'_>, labels: &[BlockId]) -> Vec<BlockId> {
+    if function.directives.iter().any(|(name, _)| *name == NOUNROLL) {
+        return labels.to_vec();
+    }
+    let mut places: Vec<usize> =
+        function.rolled.iter().map(|label| function.labels[label.0 as usize].0).collect();
+    places.sort_unstable();
+    let all = function.labels.iter().zip(labels);
+    all.filter(|((at, _), _)| places.binary_search(at).is_ok()).map(|(_, block)| *block).collect()
+}
+
 /// What the entry block holds: the uniform registers that the body uses. The frame is made by
 /// register allocation.
-fn prologue(cx: &mut Cx<'_, '_>, entry: orias_components::BlockId) {
+fn prologue(cx: &mut Cx<'_, '_>, entry: BlockId) {
     let loc = Loc::default();
     let mut list = Vec::new();
     if let Some(carry) = cx.carry {

@@ -73,6 +73,10 @@ pub enum Item<'s> {
     Pragma(Span),
 }
 
+/// The pragma that keeps loops as they are: of a module, of a function (among whose directives it
+/// is found), or of the block in which it stands.
+pub const NOUNROLL: &str = "nounroll";
+
 /// A kernel or a function of the device, or the prototype of a call: what stands before its body.
 #[derive(Clone, Debug)]
 pub struct Function<'s> {

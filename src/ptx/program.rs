@@ -97,6 +97,8 @@ pub struct FunctionBody<'s> {
     /// For each label the index of the instruction that it stands before (may equal `code.len()`),
     /// and its name.
     pub labels: Vec<(usize, &'s str)>,
+    /// The last label before each `.pragma "nounroll"`.
+    pub rolled: Vec<LabelId>,
     /// `.branchtargets` lists, in order of appearance.
     pub branch_targets: Vec<Vec<LabelId>>,
     /// `.calltargets` lists.

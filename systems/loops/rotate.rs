@@ -17,7 +17,7 @@
 use crate::analysis::Analyses;
 use crate::analysis::loops::Loop;
 use crate::control_flow::forks::{Fork, fork};
-use crate::function::Options;
+use crate::function::{FunctionInfo, Options};
 use crate::knobs::Knob;
 use crate::notes::Notes;
 use crate::params::{Read, Write};
@@ -28,6 +28,7 @@ use smallvec::SmallVec;
 pub fn simplify_loops(
     code: Code<'_>,
     options: Read<'_, Options>,
+    mut info: Write<'_, FunctionInfo>,
     mut analyses: Write<'_, Analyses>,
     mut notes: Notes<'_>,
 ) {
@@ -44,6 +45,9 @@ pub fn simplify_loops(
     }
     for of in found.iter() {
         rotate(&mut body, of);
+        if info.rolled.contains(&of.header) {
+            info.rolled.push(of.fork.to[of.stays]);
+        }
     }
     analyses.edges(&mut body);
     notes.count(found.len());

@@ -1,13 +1,15 @@
 //! Several rounds of a loop in a row, out of SSA form: what they load they load first.
 //!
 //! A load takes some hundred cycles, and the thread goes on until it wants the result. Rounds that
-//! store nothing may load in any order, so the loads of all rounds come first, with what computes
-//! their addresses, and everything else in its order behind them. Each round has registers of its
-//! own for that; the last one has those of the loop, which what comes behind it reads.
+//! store nothing where they load may load in any order, so the loads of all rounds come first, with
+//! what computes their addresses, and everything else in its order behind them. Each round has
+//! registers of its own for that; the last one has those of the loop, which what comes behind it
+//! reads.
 
 use crate::effects;
+use crate::memory::places::{self, Space};
 use orias_components::{
-    BlockId, Body, Inst, InstId, Reg, RegUse, VRegId, scratch, scratch::Scratch,
+    BlockId, Body, Inst, InstId, Mod, Opcode, Reg, RegUse, VRegId, scratch, scratch::Scratch,
 };
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -54,8 +56,11 @@ struct Rounds<'a> {
 
 impl<'a> Rounds<'a> {
     /// None where a round writes something twice, in part, or under a guard: then it may want the
-    /// registers as they are.
+    /// registers as they are; and where it may store what the next one loads.
     fn of(body: &mut Body<'_>, round: &'a [InstId], count: u32) -> Option<Rounds<'a>> {
+        if may_load_what_it_stores(body, round) {
+            return None;
+        }
         let mut written = scratch!(FxHashMap<Cell, ()>);
         for id in round {
             let inst = body.inst(*id);
@@ -173,6 +178,23 @@ impl<'a> Rounds<'a> {
             }
         }
     }
+}
+
+/// Whether a round may change what another one loads.
+fn may_load_what_it_stores(body: &Body<'_>, round: &[InstId]) -> bool {
+    let changed = (0..round.len()).fold(0, |all, at| all | places::changes(body, round, at));
+    changed != 0
+        && round.iter().map(|id| body.inst(*id)).any(|inst| {
+            let space = match inst.op {
+                Opcode::LDG if inst.mods().has(Mod::CONSTANT) => Space::Constant,
+                Opcode::LDG => Space::Global,
+                Opcode::LDS => Space::Shared,
+                Opcode::LDL => Space::Local,
+                op if effects::reads_memory(op) => return true,
+                _ => return false,
+            };
+            places::changes_space(changed, space)
+        })
 }
 
 /// The cells that an operand names; none of RZ and its like.

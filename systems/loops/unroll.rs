@@ -1,11 +1,11 @@
 //! `OriLoopUnrolling`: several rounds of a loop without a test between them.
 //!
 //! What holds behind it: no loop of one block is left that counts with constant steps to a bound
-//! that it leaves alone, changes no memory, waits for no other thread, and is as short as the
-//! target's row says ([`Unrolling`](orias_targets::Unrolling)). One that runs a known number of
-//! rounds is that many copies of its block. Of another one there are two: one that does several
-//! rounds as long as there are so many left, and before it a test whether there are; the loop as it
-//! was does the rest.
+//! that it leaves alone, stores plainly if at all, waits for no other thread, is as short as the
+//! target's row says ([`Unrolling`](orias_targets::Unrolling)), and no `.pragma "nounroll"` is
+//! about. One that runs a known number of rounds is that many copies of its block. Of another one
+//! there are two: one that does several rounds as long as there are so many left, and before it a
+//! test whether there are; the loop as it was does the rest.
 //!
 //! A loop's test stands at its end, so the first of some rounds always runs, and the others if the
 //! counter before them is on this side of the bound: `bound - counter` is more than their steps. It
@@ -56,7 +56,10 @@ pub fn unroll_loops(
     if loops.is_empty() {
         return;
     }
-    loops.retain(|of| !marked.cold.contains(&of.block) && runs_often(&body, &info.profile, of));
+    loops.retain(|of| {
+        let is_rolled = marked.cold.contains(&of.block) || info.rolled.contains(&of.block);
+        !is_rolled && runs_often(&body, &info.profile, of)
+    });
     if loops.is_empty() {
         return;
     }
@@ -133,7 +136,9 @@ fn ends(is: Comparison, step: i32) -> bool {
 fn find(body: &Body<'_>, block: BlockId, limits: Unrolling) -> Option<Found> {
     let insts = body.block(block).insts();
     let back = edges::first_branch(body, block);
-    if !body.block(block).succs().contains(&block) || insts.len() > limits.most as usize + 1 {
+    // Of one that runs twice at least.
+    let most = limits.most.max(limits.whole / 2) as usize;
+    if !body.block(block).succs().contains(&block) || insts.len() > most + 1 {
         return None;
     }
     let branch = body.inst(*insts.get(back)?);
@@ -154,10 +159,6 @@ fn find(body: &Body<'_>, block: BlockId, limits: Unrolling) -> Option<Found> {
         if !may_repeat(inst) {
             return None;
         }
-    }
-    let most = if loads { limits.most } else { limits.without_loads };
-    if rounds.len() >= most as usize {
-        return None;
     }
     let (test, test_id) = last_writer(body, rounds, RegUse::new(branch.guard.reg))?;
     let compares = body.inst(test_id);
@@ -189,11 +190,14 @@ fn find(body: &Body<'_>, block: BlockId, limits: Unrolling) -> Option<Found> {
     let known = rounds_of(body, &found)
         .filter(|n| u64::from(*n) * rounds.len() as u64 <= limits.whole.into());
     found.rounds = known;
-    Some(found)
+    let most = if loads { limits.most } else { limits.without_loads };
+    (known.is_some() || rounds.len() < most as usize).then_some(found)
 }
 
 /// Whether it may stand in several places, of which other threads run one and some another.
 fn may_repeat(inst: View<'_>) -> bool {
+    /// What stores, or adds to memory, and does nothing else.
+    const STORES: [Opcode; 5] = [Opcode::ST, Opcode::STG, Opcode::STL, Opcode::STS, Opcode::REDG];
     let others = Props::EFFECT
         .with(Props::STORE)
         .with(Props::BRANCH)
@@ -202,7 +206,10 @@ fn may_repeat(inst: View<'_>) -> bool {
         .with(Props::GROUP)
         .with(Props::WAITS)
         .with(Props::UNIFORM);
-    !inst.op.has(others) && !effects::sees_other_threads(inst) && !effects::reads_what_changes(inst)
+    STORES.contains(&inst.op)
+        || !inst.op.has(others)
+            && !effects::sees_other_threads(inst)
+            && !effects::reads_what_changes(inst)
 }
 
 /// One whole register's word.
@@ -266,10 +273,16 @@ fn stays(body: &Body<'_>, rounds: &[InstId], bound: Operand) -> bool {
 
 /// How often a loop runs whose counter begins with a constant before it, and whose bound is one.
 fn rounds_of(body: &Body<'_>, of: &Found) -> Option<u32> {
+    /// Blocks that are looked through for it.
+    const NEAR: usize = 4;
     let Operand::Imm(bound) = of.bound else { return None };
-    let mut others = body.block(of.block).preds().iter().filter(|pred| **pred != of.block);
-    let (Some(before), None) = (others.next(), others.next()) else { return None };
-    let (_, start) = last_writer(body, body.block(*before).insts(), of.counter)?;
+    let only_before = |block: BlockId| {
+        let mut others = body.block(block).preds().iter().filter(|pred| **pred != block);
+        others.next().filter(|_| others.next().is_none()).copied()
+    };
+    let before = std::iter::successors(only_before(of.block), |block| only_before(*block));
+    let mut writers = before.take(NEAR).map(|block| body.block(block).insts());
+    let (_, start) = writers.find_map(|insts| last_writer(body, insts, of.counter))?;
     let start = body.inst(start);
     if !effects::copies_words(start) || !start.guard.is_always() {
         return None;

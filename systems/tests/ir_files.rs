@@ -60,6 +60,8 @@ fn run(phase: &str, input: &str) -> Result<String, String> {
             resources.info.entry = true;
         } else if let Some(counts) = line.strip_prefix("// profile: ") {
             resources.info.profile = counts.split(' ').map(|n| n.parse().ok()).collect();
+        } else if let Some(blocks) = line.strip_prefix("// nounroll: BB") {
+            resources.info.rolled.extend(blocks.parse().map(BlockId));
         } else if let Some(blocks) = line.strip_prefix("// cold: ") {
             let numbers =
                 blocks.split(" BB").filter_map(|n| n.trim_start_matches("BB").parse().ok());

@@ -15,6 +15,7 @@ mod inlined;
 mod latencies;
 mod lowering;
 mod miscompiled;
+mod pragmas;
 mod progress;
 mod rare_phases;
 mod seen_forms;

@@ -32,6 +32,7 @@ impl<'s> Checker<'s> {
             Statement::Label(name) => {
                 if let Some(Entity::Label(label)) = self.scopes.here(name.text) {
                     self.body.labels[label.0 as usize].0 = self.body.code.len();
+                    self.last_label = Some(label);
                 }
                 self.label = Some(name.span);
             }
@@ -42,7 +43,13 @@ impl<'s> Checker<'s> {
             Statement::Close => self.leave_scope(),
             Statement::Loc(file, line, column) => self.loc = (file, line, column),
             Statement::Inlined(name) => self.inline_gate(name),
-            Statement::Pragma(at) => self.pragma_gates(at),
+            Statement::Pragma(at) => {
+                // It keeps the loop as it is in whose first block it stands: none that begins
+                // behind it. (Observed: ptxas 13.0.88.)
+                if self.pragma(at) {
+                    self.body.rolled.extend(self.last_label);
+                }
+            }
             Statement::BranchTargets(at) => {
                 self.needs_label(label, at, ".branchtargets");
                 self.branch_targets(at, self.list_named(label));

@@ -404,6 +404,9 @@ impl<'s> Checker<'s> {
         checked.params = self.parameters(&function.params, id, &mut regs, input, defined).into();
         checked.directives =
             function.directives.iter().map(|(name, list)| (name.text, list.clone())).collect();
+        if self.is_rolled {
+            checked.directives.push((ast::NOUNROLL, Vec::new()));
+        }
         checked.defined = defined;
         if let Some(known) = known {
             self.same_prototype(known, &checked, name);
@@ -440,6 +443,7 @@ impl<'s> Checker<'s> {
         // A statement writes one register, as a rule.
         self.body.regs.reserve_exact(most);
         self.declare_labels(open);
+        self.last_label = None;
         true
     }
 

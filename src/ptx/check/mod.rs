@@ -35,7 +35,8 @@ use super::code::{Shared, SharedOperands, Words};
 use super::diagnostics::{Diagnostic, Diagnostics};
 use super::parser::{Again, Reader, Straight};
 use super::program::{
-    FuncId, FunctionBody, Operand, Owned, Program, RegId, Register, SourceFile, VarId, Variable,
+    FuncId, FunctionBody, LabelId, Operand, Owned, Program, RegId, Register, SourceFile, VarId,
+    Variable,
 };
 use super::target::{self, Sm};
 use super::types::Span;
@@ -69,6 +70,10 @@ pub struct Checker<'s> {
     labels: Labels,
     /// The statement before, where that is a label.
     label: Option<Span>,
+    /// The last one of the function.
+    last_label: Option<LabelId>,
+    /// A pragma of the module keeps all loops as they are.
+    is_rolled: bool,
     /// Statements count: not those of a function that has been defined before.
     in_body: bool,
     /// `.loc` in force: file, line, column.
@@ -178,6 +183,8 @@ impl<'s> Checker<'s> {
             body: FunctionBody::default(),
             labels: Labels::default(),
             label: None,
+            last_label: None,
+            is_rolled: false,
             in_body: false,
             loc: (0, 0, 0),
             sums: Vec::new(),
@@ -312,7 +319,7 @@ impl<'s> Checker<'s> {
                 let text = self.source.get(body.start as usize..body.end as usize);
                 self.program.sections.push((name.text, text.unwrap_or("")));
             }
-            ast::Item::Pragma(span) => self.pragma_gates(span.start),
+            ast::Item::Pragma(span) => self.is_rolled |= self.pragma(span.start),
         }
     }
 

@@ -2,7 +2,7 @@
 //! types, pragmas. Observed: ptxas 13.0.88.
 
 use super::Checker;
-use crate::ptx::ast;
+use crate::ptx::ast::{self, NOUNROLL};
 use crate::ptx::types::{Span, Type};
 
 /// Name, PTX version and SM of function directives.
@@ -38,17 +38,20 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Of a `.pragma` that begins here.
-    pub(super) fn pragma_gates(&mut self, at: u32) {
+    /// Of a `.pragma` that begins here: whether it is one that keeps loops as they are.
+    pub(super) fn pragma(&mut self, at: u32) -> bool {
         let again = self.again;
         let mut young = Vec::new();
+        let mut is_rolled = false;
         let span = again.pragma(at, |value| {
             let first = value.split_whitespace().next().unwrap_or("");
+            is_rolled |= first == NOUNROLL;
             young.extend(PRAGMAS.into_iter().find(|p| p.0 == first));
         });
         for (name, version, sm) in young {
             self.gate(name, version, sm, span);
         }
+        is_rolled
     }
 
     /// Of a declaration's type.

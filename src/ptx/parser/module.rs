@@ -1,7 +1,7 @@
 //! The module level: directives, functions and variables.
 
 use super::{MAX_WORDS, Parsed, Parser, Reader};
-use crate::ptx::ast::{Function, Header, Ident, Item};
+use crate::ptx::ast::{Function, Header, Ident, Item, NOUNROLL};
 use crate::ptx::diagnostics::Diagnostic;
 use crate::ptx::lexer::Kind;
 use crate::ptx::types::{Linkage, Span};
@@ -308,8 +308,12 @@ impl<'s> Parser<'s> {
     pub(super) fn function_directives(&mut self, function: &mut Function<'s>) -> Parsed<()> {
         while self.at(Kind::Word) {
             if self.at_word(".pragma") {
-                self.bump();
-                self.strings(&mut |_| ())?;
+                let span = self.bump().span;
+                let mut is_rolled = false;
+                self.strings(&mut |value| is_rolled |= value.trim() == NOUNROLL)?;
+                if is_rolled {
+                    function.directives.push((Ident { text: NOUNROLL, span }, Vec::new()));
+                }
                 // A function's pragma has no `;` of its own. Observed: ptxas 13.0.88.
                 if function.entry {
                     self.expect(Kind::Semi, "';'")?;
