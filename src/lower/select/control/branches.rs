@@ -86,13 +86,23 @@ pub fn exit(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
     Ok(())
 }
 
-/// `trap`, and `brkpt`, which is the same; a guard jumps over it (observed: ptxas 13.0.88).
-pub fn trap(cx: &mut Cx<'_, '_>, _: &Instruction) -> Sel {
+/// `trap`, and `brkpt`, which is the same instruction; a guard jumps over it. Nobody goes on behind
+/// a `trap`, and so nobody waits there for who came to it. (Observed: ptxas 13.0.88, which has no
+/// BSSY around a `trap` and has one around a `brkpt`; where we have EXIT, it has nothing.)
+pub fn trap(cx: &mut Cx<'_, '_>, inst: &Instruction) -> Sel {
+    let ends = inst.opcode == Op::Trap;
     under_guard(cx, |cx| {
         let e = &mut cx.e;
         e.put(Opcode::BPT, &[Mod::TRAP], 0, &[imm(1)]);
+        if ends {
+            e.put(Opcode::EXIT, &[], 0, &[Operand::PT]);
+        }
         Ok(())
-    })
+    })?;
+    if ends && inst.guard.is_none() {
+        cx.e.open_after_branch();
+    }
+    Ok(())
 }
 
 /// `pmevent`: the events as a mask.
