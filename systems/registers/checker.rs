@@ -102,8 +102,90 @@ enum Place {
 
 type Places = SmallVec<[Place; 2]>;
 
-/// Which places hold each value that some path has defined.
-type Held = BTreeMap<Value, Places>;
+/// Which places hold each value that some path has defined, and the other way round.
+#[derive(Clone, Default)]
+struct Held {
+    places: FxHashMap<Value, Places>,
+    values: FxHashMap<Place, SmallVec<[Value; 4]>>,
+}
+
+impl Held {
+    fn get(&self, value: &Value) -> Option<&Places> {
+        self.places.get(value)
+    }
+
+    /// A value is defined, wherever it is.
+    fn define(&mut self, value: Value) {
+        self.places.entry(value).or_default();
+    }
+
+    /// A value is in just these places.
+    fn put(&mut self, value: Value, places: Places) {
+        self.forget(value);
+        places.iter().for_each(|place| self.values.entry(*place).or_default().push(value));
+        self.places.insert(value, places);
+    }
+
+    /// A value is in one place more.
+    fn add(&mut self, value: Value, place: Place) {
+        let places = self.places.entry(value).or_default();
+        if !places.contains(&place) {
+            places.push(place);
+            self.values.entry(place).or_default().push(value);
+        }
+    }
+
+    /// A value is no more than what no path has defined.
+    fn forget(&mut self, value: Value) {
+        for place in self.places.remove(&value).unwrap_or_default() {
+            self.leave(value, place);
+        }
+    }
+
+    /// A place does not hold a value, of which it was one.
+    fn leave(&mut self, value: Value, place: Place) {
+        if let Some(values) = self.values.get_mut(&place) {
+            values.retain(|v| *v != value);
+        }
+    }
+
+    /// Takes every value out of a place.
+    fn overwrite(&mut self, place: Place) {
+        for value in self.values.remove(&place).unwrap_or_default() {
+            if let Some(places) = self.places.get_mut(&value) {
+                places.retain(|p| *p != place);
+            }
+        }
+    }
+
+    /// The values in a place, of one file or of all.
+    fn values_in(&self, place: Place, file: Option<RegFile>) -> Vec<Value> {
+        let fits = |v: &&Value| file.is_none_or(|f| v.reg.file() == f);
+        self.values.get(&place).into_iter().flatten().filter(fits).copied().collect()
+    }
+
+    /// Where paths meet: the places that hold a value on both; a value that one path has not
+    /// defined is anywhere on that path. Whether there is less now than before.
+    fn meet(&mut self, new: &Held) -> bool {
+        let mut changed = false;
+        for (value, places) in &new.places {
+            match self.places.get_mut(value) {
+                Some(known) => {
+                    let gone: Places =
+                        known.iter().filter(|p| !places.contains(p)).copied().collect();
+                    known.retain(|p| places.contains(p));
+                    changed |= !gone.is_empty();
+                    gone.iter().for_each(|place| self.leave(*value, *place));
+                }
+                None => {
+                    self.put(*value, places.clone());
+                    changed = true;
+                }
+            }
+        }
+        changed
+    }
+}
 
 /// Checks a function whose operands are physical against what it was. Slots may not lie in the
 /// first `local_bytes` of the frame.
@@ -198,7 +280,7 @@ impl<'a> Checker<'a, '_> {
             self.walk(at, &mut held, false);
             for succ in self.body.block(block).succs() {
                 let changed = match entry_states.get_mut(succ) {
-                    Some(old) => meet(old, &held),
+                    Some(old) => old.meet(&held),
                     None => {
                         entry_states.insert(*succ, held.clone());
                         true
@@ -221,7 +303,7 @@ impl<'a> Checker<'a, '_> {
     /// What the entry finds: given registers that the function names hold their own values, but for
     /// the stack pointer, which the frame sets up.
     fn given(&self) -> Held {
-        let mut held = Held::new();
+        let mut held = Held::default();
         for (_, insts) in &self.before.blocks {
             for (_, inst) in insts {
                 inst.for_each_use(|r| {
@@ -232,7 +314,7 @@ impl<'a> Checker<'a, '_> {
                     for cell in 0..r.count {
                         let place = Place::Register(r.reg.file(), first + u32::from(cell));
                         let value = Value::of(r, cell);
-                        held.entry(value).or_insert_with(|| Places::from_slice(&[place]));
+                        held.add(value, place);
                     }
                 });
             }
@@ -308,16 +390,16 @@ impl<'a> Checker<'a, '_> {
             .map(|(v, p)| always || held.get(v).is_none_or(|places| places.contains(p)))
             .collect();
         for (_, place) in &writes {
-            overwrite(held, *place);
+            held.overwrite(*place);
         }
-        for ((value, _), _) in writes.iter().zip(&kept) {
-            held.insert(*value, Places::new());
+        for (value, _) in &writes {
+            held.put(*value, Places::new());
         }
         for ((value, place), kept) in writes.into_iter().zip(kept) {
             if kept {
                 // Two destinations in one register: the later one wins.
-                overwrite(held, place);
-                held.entry(value).or_default().push(place);
+                held.overwrite(place);
+                held.add(value, place);
             }
         }
     }
@@ -369,14 +451,14 @@ impl<'a> Checker<'a, '_> {
                 (one, other) => one.or(other),
             };
             match both {
-                Some(places) => held.insert(to, places),
-                None => held.remove(&to),
-            };
+                Some(places) => held.put(to, places),
+                None => held.forget(to),
+            }
         } else if makes_a_constant(was) && self.constants.contains_key(&source_text(was)) {
             // Places where the constant was made again for it hold it already.
             was.for_each_def(|r| {
                 for cell in r.cell..r.cell + r.count {
-                    held.entry(Value { reg: r.reg, cell }).or_default();
+                    held.define(Value { reg: r.reg, cell });
                 }
             });
         } else {
@@ -394,39 +476,35 @@ impl<'a> Checker<'a, '_> {
     ) {
         if let Some(moves) = as_moves(is, self.limits.frame) {
             let values: Vec<Vec<Value>> =
-                moves.iter().map(|(_, from)| values_in(held, *from, &moves_file(is))).collect();
+                moves.iter().map(|(_, from)| held.values_in(*from, moves_file(is))).collect();
             for (to, _) in &moves {
                 if matches!(to, Place::Slot(offset) if i64::from(*offset) < self.local_bytes.into())
                 {
                     let text = format!("{is:?}");
                     found.push(CheckError::OverLocal { block, inst: id, text });
                 }
-                overwrite(held, *to);
+                held.overwrite(*to);
             }
             for ((to, _), values) in moves.iter().zip(values) {
-                for value in values {
-                    held.entry(value).or_default().push(*to);
-                }
+                values.into_iter().for_each(|value| held.add(value, *to));
             }
         } else if makes_a_constant(is) {
             let Some(Operand::Reg(def)) = is.operands.first() else { return };
             let Some(first) = def.reg.phys_index() else { return };
             let place = |cell: u8| Place::Register(def.reg.file(), first + u32::from(cell));
-            (0..def.count).for_each(|cell| overwrite(held, place(cell)));
+            (0..def.count).for_each(|cell| held.overwrite(place(cell)));
             for constant in self.constants.get(&source_text(is)).into_iter().flatten() {
                 for cell in 0..constant.def.count.min(def.count) {
                     let value = Value { reg: constant.def.reg, cell: constant.def.cell + cell };
                     // One that is made again everywhere is right wherever it is; another one only
                     // once it is defined.
-                    if constant.kept {
-                        held.get_mut(&value).into_iter().for_each(|p| p.push(place(cell)));
-                    } else {
-                        held.entry(value).or_default().push(place(cell));
+                    if !constant.kept || held.get(&value).is_some() {
+                        held.add(value, place(cell));
                     }
                 }
             }
         } else if sets_up_stack(is) {
-            overwrite(held, Place::Register(RegFile::R, STACK_POINTER));
+            held.overwrite(Place::Register(RegFile::R, STACK_POINTER));
         } else {
             found.push(CheckError::Added { block, inst: id, text: format!("{is:?}") });
         }
@@ -459,38 +537,6 @@ fn steps<'a>(
     }
     steps.extend(next.map(|(id, was)| Step::Gone(was, *id)));
     steps
-}
-
-/// Where paths meet: the places that hold a value on both; a value that one path has not defined is
-/// anywhere on that path.
-fn meet(old: &mut Held, new: &Held) -> bool {
-    let mut changed = false;
-    for (value, places) in new {
-        match old.get_mut(value) {
-            Some(known) => {
-                let before = known.len();
-                known.retain(|p| places.contains(p));
-                changed |= known.len() != before;
-            }
-            None => {
-                old.insert(*value, places.clone());
-                changed = true;
-            }
-        }
-    }
-    changed
-}
-
-/// Takes every value out of a place.
-fn overwrite(held: &mut Held, place: Place) {
-    for places in held.values_mut() {
-        places.retain(|p| *p != place);
-    }
-}
-
-fn values_in(held: &Held, place: Place, file: &Option<RegFile>) -> Vec<Value> {
-    let fits = |v: &Value| file.is_none_or(|f| v.reg.file() == f);
-    held.iter().filter(|(v, places)| fits(v) && places.contains(&place)).map(|(v, _)| *v).collect()
 }
 
 /// The registers of an instruction in operand order, guard last, and whether each is written.

@@ -66,7 +66,9 @@ pub(crate) fn construct(body: &mut Body<'_>, analyses: &mut Analyses, first: VRe
     let mut builder = Builder::new(body, map, &flow, &renamed, first);
     builder.place_phis(analyses);
     builder.number();
-    let Builder { values, registers, order, touched, ties, split, phis, brought, .. } = builder;
+    let Builder {
+        values, unwritten, registers, order, touched, ties, split, phis, brought, ..
+    } = builder;
     let count = phis.len();
     let mut writer = Writer {
         map,
@@ -74,6 +76,7 @@ pub(crate) fn construct(body: &mut Body<'_>, analyses: &mut Analyses, first: VRe
         taken: scratch!(BitVec).fill_with(false, body.vreg_count()),
         register: scratch!(Vec<Option<(Reg, u8)>>; None; values.len()),
         values,
+        unwritten,
         body,
     };
     writer.write(&registers, &order, &touched, &ties, &split);
@@ -144,6 +147,8 @@ struct Builder<'a, 'w> {
     /// Registers before it are values already.
     first: VRegId,
     values: Groups,
+    /// Those that nothing has written, in their order.
+    unwritten: Scratch<Vec<Value>>,
     /// By cell: its value where the walk is.
     current: Scratch<Vec<Value>>,
     phis: Scratch<Vec<Phi>>,
@@ -184,6 +189,7 @@ impl<'a, 'w> Builder<'a, 'w> {
             renamed,
             first,
             values: Groups::new(),
+            unwritten: scratch!(Vec<Value>),
             current: scratch!(Vec<Value>; NONE; map.count()),
             phis: scratch!(Vec<Phi>),
             brought: scratch!(Lists<(Value, BlockId)>),
@@ -334,6 +340,7 @@ impl<'a, 'w> Builder<'a, 'w> {
     fn value(&mut self, cell: Cell, before: &mut Vec<(Cell, Value)>) -> Value {
         if self.current[cell as usize] == NONE {
             let value = self.values.add(cell);
+            self.unwritten.push(value);
             self.set(cell, value, before);
         }
         self.current[cell as usize]
@@ -428,6 +435,8 @@ struct Writer<'a, 'b, 'w> {
     map: &'a CellMap,
     renamed: &'a BitVec,
     values: Groups,
+    /// Values that nothing has written, in their order.
+    unwritten: Scratch<Vec<Value>>,
     /// By the leader of a group: its register, and which cell of the old one is its first.
     register: Scratch<Vec<Option<(Reg, u8)>>>,
     /// Old registers that are one group's.
@@ -482,8 +491,15 @@ impl Writer<'_, '_, '_> {
         }
         let file = r.reg.file();
         let new = self.body.new_vreg(file, r.count, r.count.next_power_of_two());
+        let is_written = |writer: &Self, value| writer.unwritten.binary_search(value).is_err();
+        let any = values.iter().any(|value| is_written(self, value));
         for (cell, value) in values.iter().enumerate() {
-            let from = self.place(*value);
+            let from = match is_written(self, value) {
+                true => self.place(*value),
+                // Nobody asks what was in it.
+                false if any => continue,
+                false => RegUse::new(Reg::zero(file)),
+            };
             let to = RegUse::at(new, cell as u8, 1);
             copies.push(copy(self.body, to, from, Loc::default()));
         }
