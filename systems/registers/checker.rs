@@ -18,7 +18,7 @@ use orias_components::{
 };
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A function before allocation.
 #[derive(Clone, Debug)]
@@ -170,11 +170,12 @@ impl Held {
         let mut changed = false;
         for (value, places) in &new.places {
             match self.places.get_mut(value) {
+                Some(known) if known.iter().all(|p| places.contains(p)) => {}
                 Some(known) => {
                     let gone: Places =
                         known.iter().filter(|p| !places.contains(p)).copied().collect();
                     known.retain(|p| places.contains(p));
-                    changed |= !gone.is_empty();
+                    changed = true;
                     gone.iter().for_each(|place| self.leave(*value, *place));
                 }
                 None => {
@@ -269,11 +270,11 @@ impl<'a> Checker<'a, '_> {
         let Some(entry) = self.body.layout().first() else { return };
         entry_states.insert(*entry, self.given());
         // To the fixed point without complaints, then once more with them: places only go away at
-        // joins.
-        let mut work: Vec<usize> = vec![0];
+        // joins. In the order of the blocks, so that most are met once all ways to them were.
+        let mut work = BTreeSet::from([0]);
         let index: FxHashMap<BlockId, usize> =
             self.before.blocks.iter().enumerate().map(|(i, (b, _))| (*b, i)).collect();
-        while let Some(at) = work.pop() {
+        while let Some(at) = work.pop_first() {
             let block = self.before.blocks[at].0;
             let Some(state) = entry_states.get(&block) else { continue };
             let mut held = state.clone();
