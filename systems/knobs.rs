@@ -67,6 +67,7 @@ knobs! {
     LinearReplacement Some(416), Initial::Is(1), 1, "OriLinearReplacement runs";
     NestedCondBranch None, Initial::Is(5), MANY, "OptimizeNestedCondBranches: most instructions between two branches that become one; 0: none do";
     PredicationRegions Some(577), Initial::Is(1), 1, "OriDoPredication does ways of branches under their condition";
+    PredicationExtraPasses None, Initial::Is(0), 20, "OriDoPredication: so many passes more, while they find something: over what regions have become";
     PredicationAlone None, Initial::Of(|t| t.predication.alone), MANY, "OriDoPredication: most instructions of a way where the other one is empty";
     PredicationEach None, Initial::Of(|t| t.predication.each), MANY, "OriDoPredication: most instructions of each of two ways";
     PredicationWithLoads None, Initial::Of(|t| t.predication.with_loads), MANY, "OriDoPredication: most instructions of a way that loads from global memory";

@@ -64,7 +64,15 @@ pub fn do_predication(
         with_loads: knob(Knob::PredicationWithLoads),
         moves: knob(Knob::PredicationMoves),
     };
-    notes.count(convert_all(&mut code.body(), &mut analyses, options.target, limits, &marked.cold));
+    let mut body = code.body();
+    for _ in 0..=knob(Knob::PredicationExtraPasses) {
+        let found = convert_all(&mut body, &mut analyses, options.target, limits, &marked.cold);
+        notes.count(found);
+        if found == 0 {
+            break;
+        }
+        analyses.edges(&mut body);
+    }
 }
 
 /// Takes branches away whose ways do nothing but copy, and what of them has become ways so: what
