@@ -17,6 +17,7 @@ use crate::function::Options;
 use crate::knobs::Knob;
 use crate::notes::Notes;
 use crate::params::{Read, Write};
+use crate::scalar::dead_code::{Clean, remove_unread};
 use orias_components::scratch;
 use orias_components::{
     BlockId, Body, Code, FlowEdit, Guard, Inst, InstId, Opcode, Operand, RegFile, RegFlags, View,
@@ -52,6 +53,7 @@ pub fn branch_opt(
     code: Code<'_>,
     mut analyses: Write<'_, Analyses>,
     options: Read<'_, Options>,
+    mut clean: Write<'_, Clean>,
     mut notes: Notes<'_>,
 ) {
     let mut body = code.body();
@@ -61,9 +63,10 @@ pub fn branch_opt(
     // Each round removes a branch, a block or a detour; the limit only guards against a fault in
     // this reasoning.
     let converges = options.knobs.is_on(Knob::BranchOptConvergence, options.target);
-    let mut total = 0;
+    let (mut total, mut gone) = (0, 0);
     for _ in 0..body.block_count() * 2 + 8 {
         let mut changed = remove_unreachable(&mut body, &mut analyses);
+        gone += changed;
         let layout = body.walk();
         for (at, block) in layout.iter().enumerate() {
             let before = changed;
@@ -84,6 +87,10 @@ pub fn branch_opt(
         if changed == 0 || !converges {
             break;
         }
+    }
+    if gone > 0 {
+        // What nobody asks for may have read what only they wrote.
+        total += remove_unread(&mut body, &mut analyses, &mut clean);
     }
     notes.count(total);
 }
