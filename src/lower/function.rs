@@ -196,8 +196,8 @@ fn rolled(function: &Function<'_>, labels: &[BlockId]) -> Vec<BlockId> {
     if function.directives.iter().any(|(name, _)| *name == NOUNROLL) {
         return labels.to_vec();
     }
-    let mut places: Vec<usize> =
-        function.rolled.iter().map(|label| function.labels[label.0 as usize].0).collect();
+    let rolled = function.rolled.iter().flat_map(|labels| labels.iter());
+    let mut places: Vec<usize> = rolled.map(|label| function.labels[label.0 as usize].0).collect();
     places.sort_unstable();
     let all = function.labels.iter().zip(labels);
     all.filter(|((at, _), _)| places.binary_search(at).is_ok()).map(|(_, block)| *block).collect()

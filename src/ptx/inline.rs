@@ -388,7 +388,9 @@ impl<'s> Builder<'s> {
             let [returns, params] = all;
             body.prototypes.push((returns, params));
         }
-        body.rolled.extend(function.rolled.iter().map(|label| names.label(*label)));
+        for label in function.rolled.iter().flat_map(|labels| labels.iter()) {
+            body.rolled.get_or_insert_default().push(names.label(*label));
+        }
         let end = LabelId(names.first_label + function.labels.len() as u32);
         self.called(by.inside.as_ref());
         if let Some((guard, negated)) = call.guard {

@@ -9,6 +9,7 @@ use super::diagnostics::Diagnostics;
 use super::lexer;
 use super::types::{Linkage, Space, Span, Type};
 use crate::list::List;
+use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, LazyLock};
@@ -97,8 +98,9 @@ pub struct FunctionBody<'s> {
     /// For each label the index of the instruction that it stands before (may equal `code.len()`),
     /// and its name.
     pub labels: Vec<(usize, &'s str)>,
-    /// The last label before each `.pragma "nounroll"`.
-    pub rolled: Vec<LabelId>,
+    /// The last label before each `.pragma "nounroll"`: most functions have none, and files many
+    /// functions.
+    pub rolled: Option<Box<SmallVec<[LabelId; 4]>>>,
     /// `.branchtargets` lists, in order of appearance.
     pub branch_targets: Vec<Vec<LabelId>>,
     /// `.calltargets` lists.

@@ -372,7 +372,9 @@ fn linkage_spaces_and_directives() {
     assert_eq!(var("c"), (Linkage::Visible, Space::Const, 4, 4));
     assert_eq!(var("w"), (Linkage::Weak, Space::Global, 4, 4));
     let k = function(&program, "k");
-    assert_eq!(k.directives, [("maxntid", vec![256, 1, 1]), ("minnctapersm", vec![2])]);
+    let directives =
+        [("maxntid", vec![256, 1, 1]), ("minnctapersm", vec![2]), ("nounroll", vec![])];
+    assert_eq!(k.directives, directives);
     assert_eq!(function(&program, "quiet").directives, [("noreturn", vec![])]);
 }
 

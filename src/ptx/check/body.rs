@@ -46,8 +46,10 @@ impl<'s> Checker<'s> {
             Statement::Pragma(at) => {
                 // It keeps the loop as it is in whose first block it stands: none that begins
                 // behind it. (Observed: ptxas 13.0.88.)
-                if self.pragma(at) {
-                    self.body.rolled.extend(self.last_label);
+                if self.pragma(at)
+                    && let Some(label) = self.last_label
+                {
+                    self.body.rolled.get_or_insert_default().push(label);
                 }
             }
             Statement::BranchTargets(at) => {
