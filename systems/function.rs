@@ -40,7 +40,7 @@ pub struct FunctionInfo {
     /// phase put there: `ConvertToUniformReg`.
     pub shares_uniform: bool,
     /// First blocks of loops that are to stay as they are.
-    pub rolled: Vec<BlockId>,
+    pub rolled: FxHashSet<BlockId>,
     /// How often its instructions were seen to run, where somebody has looked.
     pub profile: Profile,
 }

@@ -18,6 +18,7 @@ use orias_systems::FunctionInfo;
 use orias_systems::build::{Emit, imm, plop3, r, wide};
 use orias_systems::parallel;
 use orias_systems::registers::limits::LEAST_ASKED;
+use rustc_hash::FxHashSet;
 
 /// So many instructions show what room a long function needs.
 const SAMPLE: usize = 1 << 14;
@@ -192,9 +193,9 @@ fn labels_named(function: &Function<'_>) -> Vec<bool> {
 
 /// The blocks whose loops `.pragma "nounroll"` keeps as they are: all, or those of some labels and
 /// of what stands at the same places.
-fn rolled(function: &Function<'_>, labels: &[BlockId]) -> Vec<BlockId> {
+fn rolled(function: &Function<'_>, labels: &[BlockId]) -> FxHashSet<BlockId> {
     if function.directives.iter().any(|(name, _)| *name == NOUNROLL) {
-        return labels.to_vec();
+        return labels.iter().copied().collect();
     }
     let rolled = function.rolled.iter().flat_map(|labels| labels.iter());
     let mut places: Vec<usize> = rolled.map(|label| function.labels[label.0 as usize].0).collect();

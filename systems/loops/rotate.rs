@@ -46,7 +46,7 @@ pub fn simplify_loops(
     for of in found.iter() {
         rotate(&mut body, of);
         if info.rolled.contains(&of.header) {
-            info.rolled.push(of.fork.to[of.stays]);
+            info.rolled.insert(of.fork.to[of.stays]);
         }
     }
     analyses.edges(&mut body);
