@@ -68,10 +68,12 @@ knobs! {
     NestedCondBranch None, Initial::Is(5), MANY, "OptimizeNestedCondBranches: most instructions between two branches that become one; 0: none do";
     PredicationRegions Some(577), Initial::Is(1), 1, "OriDoPredication does ways of branches under their condition";
     PredicationExtraPasses None, Initial::Is(0), 20, "OriDoPredication: so many passes more, while they find something: over what regions have become";
-    PredicationAlone None, Initial::Of(|t| t.predication.alone), MANY, "OriDoPredication: most instructions of a way where the other one is empty";
-    PredicationEach None, Initial::Of(|t| t.predication.each), MANY, "OriDoPredication: most instructions of each of two ways";
-    PredicationWithLoads None, Initial::Of(|t| t.predication.with_loads), MANY, "OriDoPredication: most instructions of a way that loads from global memory";
+    PredicationAlone None, Initial::Of(|t| t.predication.alone), MANY, "OriDoPredication: most instructions of each way, with the branch at its end";
+    PredicationOverlapped None, Initial::Of(|t| t.predication.overlapped), MANY, "OriDoPredication: most of a way that loads from global memory, or of two ways together, while other loads are under way";
+    PredicationBeside None, Initial::Of(|t| t.predication.beside), MANY, "OriDoPredication: most of a way where the other one loads";
     PredicationMoves None, Initial::Of(|t| t.predication.moves), MANY, "OriDoPredication: most copies of a way";
+    PredicationWindow None, Initial::Of(|t| t.predication.window), MANY, "OriDoPredication: a load so many instructions before a branch is still under way there";
+    PredicationBehind None, Initial::Of(|t| t.predication.behind), MANY, "OriDoPredication: so many instructions behind the ways are as good as a load there";
     ColdShare None, Initial::Is(256), MANY, "PerformPGO: a block is cold where fewer threads come than one of these many that began the function";
     HoistRegisters None, Initial::Is(64), MANY, "OriHoistInvariants: most registers that are live in a loop with what is computed before it";
     InlineSmall None, Initial::Is(4), MANY, "Calls: most instructions of a function that is inlined wherever it is called, besides one for each word that it is passed";

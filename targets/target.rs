@@ -179,17 +179,22 @@ pub struct Target {
 }
 
 /// How long a way of a conditional branch may be for its instructions to be done under the
-/// condition.
+/// condition; a branch or EXIT at its end counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Predication {
-    /// The one way that does something, where the other one leads right behind it.
+    /// Each way.
     pub alone: u32,
-    /// Each of two ways.
-    pub each: u32,
-    /// The same where it loads from global memory.
-    pub with_loads: u32,
+    /// One that loads from global memory, or two together, where other loads take their time beside
+    /// them.
+    pub overlapped: u32,
+    /// One beside a way that loads.
+    pub beside: u32,
     /// Copies and constants, which become selects.
     pub moves: u32,
+    /// Instructions before the branch among which a load is still under way.
+    pub window: u32,
+    /// So much behind the ways is as good as a load there.
+    pub behind: u32,
 }
 
 /// How dense the constants of a tree of comparisons have to be for a table of places to go to.
@@ -235,7 +240,14 @@ const SM_90: Target = Target {
     // and doubles, stores, loads from shared memory: 8 are the most, 7 and a branch where there are
     // two ways; with one load from global memory or more 20 with all that is among them; of
     // constants 17.
-    predication: Predication { alone: 8, each: 7, with_loads: 20, moves: 17 },
+    predication: Predication {
+        alone: 8,
+        overlapped: 20,
+        beside: 10,
+        moves: 17,
+        window: 20,
+        behind: 6,
+    },
     // The spread was found by compiling chains of 2 to 150 comparisons whose values are 1 to 5000
     // apart (ptxas 13.0.88, from 2 on); a table is six instructions, and each comparison two.
     switches: Switches { least: 4, spread: 5 },

@@ -7,6 +7,7 @@ pub mod equivalent;
 pub(crate) mod forks;
 pub mod layout;
 pub mod nested;
+mod overlap;
 pub mod predication;
 pub mod sinking;
 pub mod switch_opt;

@@ -13,6 +13,7 @@
 //! its result. A load whose result meets is guarded right here, for it cannot be done in any case.
 
 use super::forks::{Fork, fork, operand};
+use super::overlap::{Behind, is_load_under_way};
 use crate::analysis::Analyses;
 use crate::build::plop3;
 use crate::effects;
@@ -27,7 +28,7 @@ use orias_components::{
 };
 use orias_targets::{Predication, Target};
 use rustc_hash::FxHashSet;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 /// Accesses to memory that ptxas was seen to guard in place of a branch; around atomic operations
 /// it branches.
@@ -46,6 +47,10 @@ const ACCESSES: [Opcode; 8] = [
 /// meet again: so many cost nothing under a condition.
 const AS_A_BRANCH: u32 = 3;
 
+/// Ways that do nothing.
+const NOTHING: Predication =
+    Predication { alone: 0, overlapped: 0, beside: 0, moves: 0, window: 0, behind: 0 };
+
 /// Phase 72.
 pub fn do_predication(
     code: Code<'_>,
@@ -60,9 +65,11 @@ pub fn do_predication(
     }
     let limits = Predication {
         alone: knob(Knob::PredicationAlone),
-        each: knob(Knob::PredicationEach),
-        with_loads: knob(Knob::PredicationWithLoads),
+        overlapped: knob(Knob::PredicationOverlapped),
+        beside: knob(Knob::PredicationBeside),
         moves: knob(Knob::PredicationMoves),
+        window: knob(Knob::PredicationWindow),
+        behind: knob(Knob::PredicationBehind),
     };
     let mut body = code.body();
     for _ in 0..=knob(Knob::PredicationExtraPasses) {
@@ -83,8 +90,8 @@ pub fn select_copies(body: &mut Body<'_>, analyses: &mut Analyses, options: &Opt
     if knob(Knob::PredicationRegions) == 0 {
         return 0;
     }
-    let limits = Predication { alone: 0, each: 0, with_loads: 0, moves };
-    convert_all(body, analyses, options.target, limits, &FxHashSet::default())
+    let most = Predication { moves, ..NOTHING };
+    convert_all(body, analyses, options.target, most, &FxHashSet::default())
 }
 
 /// Takes away the branches whose ways are within these limits; how many.
@@ -97,8 +104,8 @@ fn convert_all(
 ) -> usize {
     let order = analyses.order(body);
     let edit = FlowEdit::of(body);
-    let grown = scratch!(FxHashSet<BlockId>);
-    let mut work = Predicator { target, limits, cold, edit, fixed: None, grown };
+    let (grown, chained) = (scratch!(FxHashSet<BlockId>), scratch!(FxHashSet<BlockId>));
+    let mut work = Predicator { target, limits, cold, edit, fixed: None, grown, chained };
     let mut count = 0;
     // In the order of flow: what a block grows by has not grown itself, so that nothing is moved
     // again and again. Who has lost a branch may be a way now of the branch before it.
@@ -152,30 +159,30 @@ struct Predicator<'t> {
     fixed: Option<Fixed>,
     /// Blocks that have become longer by whole regions.
     grown: Scratch<FxHashSet<BlockId>>,
+    /// Those that have by regions behind which others meet too: nothing lifts their limit.
+    chained: Scratch<FxHashSet<BlockId>>,
 }
 
 impl Predicator<'_> {
-    /// Takes a block's branch away, if it is one to take.
+    /// Takes a block's branch away, if it is one to take, or what it leads around.
     fn convert(&mut self, body: &mut Body<'_>, head: BlockId) -> bool {
-        let Some(region) = find(body, head) else { return false };
-        if self.fixed.is_none() {
-            self.fixed = Some(Fixed::of(body));
+        let Some(Fork { when, to }) = fork(body, head) else { return false };
+        let unless = Guard { negated: !when.negated, ..when };
+        let ways = [way(body, head, to[0], when), way(body, head, to[1], unless)];
+        if regions(head, when, to, ways).iter().any(|r| self.convert_region(body, head, r)) {
+            return true;
         }
+        // Ways that only bring constants are no matter of the way that leads on.
+        self.limits.alone > 0
+            && (0..2)
+                .any(|i| ways[i].is_some_and(|way| self.convert_before(body, head, way, to[1 - i])))
+    }
+
+    /// Takes the branch of a region away, if it is one to take.
+    fn convert_region(&mut self, body: &mut Body<'_>, head: BlockId, region: &Region) -> bool {
         let ends = region.ways.iter().any(|way| way.to.is_none());
-        let limits = self.limits;
-        let most = if region.ways.len() == 2 { limits.each } else { limits.alone };
         let is_sole = ends || body.block(region.meet).preds().len() == 2;
-        let is_short = |way: &Way| {
-            self.size(body, way).is_some_and(|size| {
-                let most = if size.loads && is_sole { limits.with_loads } else { most };
-                let is_cold = self.cold.contains(&way.block);
-                let most = if is_cold { most.min(AS_A_BRANCH) } else { most };
-                size.insts <= most && size.moves <= limits.moves
-            })
-        };
-        if !region.ways.iter().all(is_short)
-            || region.ways.iter().any(|way| self.grown.contains(&way.block))
-        {
+        if !self.is_worth(body, head, region, is_sole) {
             return false;
         }
         if ends && !self.follows(head, region.meet, &region.ways) {
@@ -183,16 +190,17 @@ impl Predicator<'_> {
             return false;
         }
         // Observed (ptxas 13.0.88): what has guarded instructions of another region in it is no way
-        // of a branch around it.
-        if is_sole && !ends {
-            self.grown.insert(head);
+        // of a branch around it. Where others meet behind it too short ones are taken all the same.
+        if !ends {
+            let grown = if is_sole { &mut self.grown } else { &mut self.chained };
+            grown.insert(head);
         }
         let place = edges::first_branch(body, head);
         let loc = body.loc(body.block(head).insts()[place]);
         body.replace(head, place..body.block(head).insts().len(), []);
         let mut selects = scratch!(Vec<InstId>);
         if !ends {
-            self.join(body, head, &region, loc, &mut selects);
+            self.join(body, head, region, loc, &mut selects);
         }
         for way in &region.ways {
             self.guard(body, way, loc);
@@ -208,6 +216,93 @@ impl Predicator<'_> {
         }
         self.go_on(body, head, region.meet, ends, loc);
         true
+    }
+
+    /// Does what a way that the branch falls into does before the branch, which leads on to where
+    /// the way led then: control falls into the other way, whatever that does.
+    fn convert_before(
+        &mut self,
+        body: &mut Body<'_>,
+        head: BlockId,
+        way: Way,
+        other: BlockId,
+    ) -> bool {
+        let Some(to) = way.to.filter(|to| *to != other && *to != head) else { return false };
+        let Some(size) = self.size_of(body, &way) else { return false };
+        let is_short = size.total() <= self.limits.alone
+            || size.loads
+                && size.total() <= self.limits.overlapped
+                && self.is_load_under_way(body, head, way.when);
+        if !is_short || !size.leads_on || !self.follows(head, other, &[way]) {
+            return false;
+        }
+        self.grown.insert(head);
+        let place = edges::first_branch(body, head);
+        let loc = body.loc(body.block(head).insts()[place]);
+        body.replace(head, place..body.block(head).insts().len(), []);
+        self.edit.tell(body, to);
+        for id in phis::of(body, to).collect::<SmallVec<[InstId; 4]>>() {
+            let mut phi = body.inst(id).to_inst();
+            let from = phi.operands.iter_mut().find(|o| **o == Operand::Block(way.block));
+            *from.expect("a phi has a value for each way") = Operand::Block(head);
+            body.set_inst(id, &phi);
+        }
+        self.guard(body, &way, loc);
+        self.edit.absorb(body, head, way.block);
+        let leave = Inst::new(Opcode::BRA, &[], 0, &[Operand::PT, Operand::Block(to)]);
+        body.push(head, leave.guarded(way.when.reg, way.when.negated), loc);
+        true
+    }
+
+    /// Whether the ways of a region may be done under its condition, and cost less so.
+    fn is_worth(&mut self, body: &Body<'_>, head: BlockId, region: &Region, is_sole: bool) -> bool {
+        let limits = self.limits;
+        let mut sizes: SmallVec<[Size; 2]> = SmallVec::new();
+        for way in &region.ways {
+            let Some(size) = self.size_of(body, way) else { return false };
+            sizes.push(size);
+        }
+        // Observed (ptxas 13.0.88): it leaves short ways that load alone where nothing is under way
+        // beside them. The branch costs more than they do.
+        if sizes.iter().all(|size| size.total() <= limits.alone) {
+            return true;
+        }
+        if region.ways.iter().any(|way| self.chained.contains(&way.block)) {
+            return false;
+        }
+        let together: u32 = sizes.iter().map(Size::total).sum();
+        let is_under_way = || self.is_load_under_way(body, head, region.when);
+        let behind = || Behind::of(body, region.meet, limits.behind);
+        let is_busy = || is_under_way() || is_sole && behind().loads_anyhow;
+        match sizes[..] {
+            // Where a way ends the thread nothing is behind it.
+            _ if region.ways.iter().any(|way| way.to.is_none()) => {
+                together <= limits.overlapped && sizes[0].loads && is_under_way()
+            }
+            [Size { loads: true, .. }] => together <= limits.overlapped && is_busy(),
+            [Size { loads: true, .. }, Size { loads: true, .. }] => {
+                sizes.iter().all(|size| size.total() <= limits.overlapped)
+            }
+            [a, b] if a.loads || b.loads => {
+                let (loads, other) = if a.loads { (a, b) } else { (b, a) };
+                let fits = together <= limits.overlapped || other.total() <= limits.beside;
+                loads.total() <= limits.overlapped
+                    && fits
+                    && (other.total() >= limits.alone || is_busy())
+            }
+            _ => {
+                let is_followed = || {
+                    let behind = behind();
+                    behind.loads || behind.is_long
+                };
+                together <= limits.overlapped && is_under_way() && is_followed()
+            }
+        }
+    }
+
+    /// Whether a load is under way at a block's branch.
+    fn is_load_under_way(&self, body: &Body<'_>, head: BlockId, when: Guard) -> bool {
+        is_load_under_way(body, inner(body, head), when, self.limits.window)
     }
 
     /// Leads the block to where its ways met: as a part of it, if nothing else leads there.
@@ -239,8 +334,15 @@ impl Predicator<'_> {
 
     /// How much a way does; None where it does something that cannot be done under a condition, or
     /// more than any way may.
-    fn size(&self, body: &Body<'_>, way: &Way) -> Option<Size> {
-        let mut size = Size::default();
+    fn size_of(&mut self, body: &Body<'_>, way: &Way) -> Option<Size> {
+        if self.grown.contains(&way.block) {
+            return None;
+        }
+        let insts = body.block(way.block).insts();
+        let mut size = Size { leads_on: inner(body, way.block).len() < insts.len(), ..NO_SIZE };
+        let is_cold = self.cold.contains(&way.block);
+        let most =
+            if is_cold { AS_A_BRANCH } else { self.limits.alone.max(self.limits.overlapped) };
         for id in inner(body, way.block) {
             let inst = body.inst(*id);
             if inst.op == Opcode::NOP {
@@ -249,7 +351,7 @@ impl Predicator<'_> {
             if inst.op.has(Props::PSEUDO.with(Props::UNIFORM).with(Props::CONVERGENT)) {
                 return None;
             }
-            let fixed = self.fixed.as_ref()?;
+            let fixed = &*self.fixed.get_or_insert_with(|| Fixed::of(body));
             let mut values = true;
             inst.for_each_def(|r| {
                 values &= r.reg.vreg().is_some_and(|v| is_value(body, fixed, v));
@@ -266,14 +368,13 @@ impl Predicator<'_> {
             } else if !effects::is_pure(inst.op) {
                 return None;
             }
-            let limits = &self.target.predication;
-            if size.insts > limits.alone.max(limits.with_loads) || size.moves > limits.moves {
-                return None;
-            }
-            size.loads |= inst.op == Opcode::LDG;
+            size.loads |= matches!(inst.op, Opcode::LD | Opcode::LDG);
             match inst.op {
                 Opcode::MOV => size.moves += 1,
                 _ => size.insts += 1,
+            }
+            if size.insts > most || size.moves > self.limits.moves {
+                return None;
             }
         }
         Some(size)
@@ -372,13 +473,24 @@ impl Predicator<'_> {
 }
 
 /// How much a way does.
-#[derive(Default)]
+#[derive(Clone, Copy)]
 struct Size {
     /// But for copies.
     insts: u32,
     moves: u32,
     /// Global memory is read.
     loads: bool,
+    /// Control does not fall out of it: a branch or EXIT is at its end.
+    leads_on: bool,
+}
+
+const NO_SIZE: Size = Size { insts: 0, moves: 0, loads: false, leads_on: false };
+
+impl Size {
+    /// With what leads on, but alone that is nothing.
+    fn total(&self) -> u32 {
+        self.insts + u32::from(self.leads_on && self.insts > 0)
+    }
 }
 
 /// The instructions of a way, without the branch at its end.
@@ -386,30 +498,32 @@ fn inner<'a>(body: &'a Body<'_>, block: BlockId) -> &'a [InstId] {
     &body.block(block).insts()[..edges::first_branch(body, block)]
 }
 
-/// The branch at a block's end, and ways of it that could be done under its condition.
-fn find(body: &Body<'_>, head: BlockId) -> Option<Region> {
-    let Fork { when, to: [taken, other] } = fork(body, head)?;
-    let unless = Guard { negated: !when.negated, ..when };
-    let with = way(body, head, taken, when);
-    let without = way(body, head, other, unless);
-    let region = |ways: SmallVec<[Way; 2]>, meet: BlockId, from: [BlockId; 2]| {
-        (!ways.iter().any(|way| way.block == meet)).then_some(Region { ways, meet, when, from })
-    };
-    match (with, without) {
-        (Some(a), Some(b)) if a.to.is_some() && a.to == b.to => {
-            let meet = a.to?;
-            region(SmallVec::from_slice(&[a, b]), meet, [taken, other])
-        }
-        (Some(a), _) if a.to == Some(other) => {
-            region(SmallVec::from_slice(&[a]), other, [taken, head])
-        }
-        (_, Some(b)) if b.to == Some(taken) => {
-            region(SmallVec::from_slice(&[b]), taken, [head, other])
-        }
-        (Some(a), _) if a.to.is_none() => region(SmallVec::from_slice(&[a]), other, [taken, head]),
-        (_, Some(b)) if b.to.is_none() => region(SmallVec::from_slice(&[b]), taken, [head, other]),
-        _ => None,
+/// Ways of the branch at a block's end that could be done under its condition: both together, or
+/// one or the other.
+fn regions(
+    head: BlockId,
+    when: Guard,
+    to: [BlockId; 2],
+    ways: [Option<Way>; 2],
+) -> SmallVec<[Region; 2]> {
+    if let [Some(a), Some(b)] = ways
+        && let (Some(meet), true) = (a.to, a.to == b.to)
+    {
+        let is_region = ![a.block, b.block].contains(&meet);
+        let both = Region { ways: smallvec![a, b], meet, when, from: to };
+        return is_region.then_some(both).into_iter().collect();
     }
+    let alone = |i: usize| {
+        let (way, other) = (ways[i]?, to[1 - i]);
+        let mut from = [head; 2];
+        from[i] = to[i];
+        let is_region = way.to.is_none_or(|to| to == other);
+        is_region.then_some(Region { ways: smallvec![way], meet: other, when, from })
+    };
+    let behind = |i: usize| ways[i].is_some_and(|way| way.to.is_some());
+    // What leads to where the other way begins is no reason to end the thread there.
+    let order = if behind(1) { [1, 0] } else { [0, 1] };
+    order.into_iter().filter_map(alone).collect()
 }
 
 /// A successor as a way of the branch in `head`.
@@ -474,7 +588,7 @@ fn keep(
     let mut new = inst.to_inst().guarded(way.when.reg, way.when.negated);
     let result = new.operands.iter_mut().find(|o| **o == Operand::Reg(value));
     *result.expect("it is written") = Operand::Reg(to);
-    new.tied = smallvec::smallvec![other];
+    new.tied = smallvec![other];
     body.set_inst(load, &new);
     true
 }

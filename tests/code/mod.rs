@@ -16,6 +16,7 @@ mod latencies;
 mod lowering;
 mod miscompiled;
 mod pragmas;
+mod predication;
 mod progress;
 mod rare_phases;
 mod seen_forms;

@@ -11,7 +11,8 @@ use orias_systems::pipeline::PHASES;
 use rayon::prelude::*;
 
 /// Each knob, what it is turned to, and a PTX file of the corpus whose code is another one then;
-/// [`KNOWN`] for a loop of a known number of rounds, of which the corpus has none.
+/// [`KNOWN`] for a loop of a known number of rounds, [`BESIDE`] for long ways beside loads, of
+/// which the corpus has none.
 const TURNED: &[(&str, &str, &str)] = &[
     ("BranchOptDisable", "1", "branches/branches"),
     ("BranchOptConvergence", "0", "branches/branches"),
@@ -22,9 +23,11 @@ const TURNED: &[(&str, &str, &str)] = &[
     ("PredicationRegions", "0", "histogram/histogram"),
     ("PredicationExtraPasses", "3", "stencil2d/stencil2d"),
     ("PredicationAlone", "1", "branches/branches"),
-    ("PredicationEach", "1", "switch_sparse/switch_sparse"),
-    ("PredicationWithLoads", "1", "gemm_tiled/gemm_tiled"),
+    ("PredicationOverlapped", "1", "strsearch/strsearch"),
+    ("PredicationBeside", "0", BESIDE),
     ("PredicationMoves", "0", "branches/branches"),
+    ("PredicationWindow", "0", "strsearch/strsearch"),
+    ("PredicationBehind", "100", BESIDE),
     ("ColdShare", "0", PROFILED),
     ("HoistRegisters", "0", "nbody/nbody"),
     ("InlineSmall", "0", "noinline_call/noinline_call"),
@@ -70,6 +73,24 @@ N:
     ret;
 }
 ";
+
+const BESIDE: &str = "beside";
+
+/// A way of fourteen instructions that loads beside another one of nine, and one of nine before
+/// eight others, while a load is under way.
+fn beside() -> String {
+    let [nine, more, behind] = [9, 12, 8].map(|n| "mad.lo.u32 %r2, %r2, %r2, %r1;\n".repeat(n));
+    format!(
+        ".version 8.0\n.target sm_90a\n.address_size 64\n\
+         .visible .entry k(.param .u64 p)\n{{\n\
+         .reg .u64 %rd<3>; .reg .u32 %r<9>; .reg .pred %p;\n\
+         ld.param.u64 %rd1, [p]; ld.global.u32 %r1, [%rd1]; ld.global.u32 %r2, [%rd1+4];\n\
+         setp.lt.u32 %p, %r1, 5; @%p bra A;\n{nine}bra B;\nA:\n\
+         ld.global.u32 %r3, [%rd1+8]; add.u32 %r2, %r2, %r3;\n{more}B:\n\
+         ld.global.u32 %r4, [%rd1+12]; setp.lt.u32 %p, %r2, 5; @%p bra C;\n{nine}C:\n\
+         {behind}add.u32 %r2, %r2, %r4; st.global.u32 [%rd1], %r2;\nret;\n}}\n"
+    )
+}
 
 /// The same kernel, and a profile in which its second loop never runs.
 const PROFILED: &str = "profiled";
@@ -127,6 +148,7 @@ fn every_knob_is_read() {
     for (name, value, file) in TURNED {
         let source = match *file {
             KNOWN | PROFILED => KNOWN_PTX.to_string(),
+            BESIDE => beside(),
             file => {
                 let path = workspace().join("tests/corpus").join(file).with_extension("ptx");
                 std::fs::read_to_string(path).expect("a file of the corpus")
