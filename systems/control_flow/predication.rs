@@ -172,7 +172,7 @@ impl Predicator<'_> {
         if regions(head, when, to, ways).iter().any(|r| self.convert_region(body, head, r)) {
             return true;
         }
-        // Ways that only bring constants are no matter of the way that leads on.
+        // Where only copies are looked for nothing goes before the branch.
         self.limits.alone > 0
             && (0..2)
                 .any(|i| ways[i].is_some_and(|way| self.convert_before(body, head, way, to[1 - i])))
