@@ -184,6 +184,10 @@ fn float_to_int(c: Conversion, from: Format, bits: u32, signed: bool, a: u64) ->
 fn tf32(c: Conversion, a: u64) -> u64 {
     let a = a & mask(32);
     let r = match c.round {
+        // A NaN stays one. (ptxas 13.0.88 takes one without high bits for an infinity here, too.)
+        Round::NearestTiesToAway if c.satfinite && Format::F32.is_nan(a) => {
+            Format::F32.nan() & !0x1fff
+        }
         // Observed (ptxas 13.0.88, sm_90a): the low bits go, and an infinity is what is left of a
         // NaN without others.
         Round::NearestTiesToAway if a & 0x7f80_0000 == 0x7f80_0000 => a & !0x1fff,

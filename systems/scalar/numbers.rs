@@ -57,20 +57,26 @@ pub(super) fn value(inst: View<'_>, known: impl Fn(RegUse) -> Option<u32>) -> Op
         _ => return integer(inst, plain),
     };
     let single = |at: usize| float(at).map(|value| if flush { flushed(value) } else { value });
-    let result = match inst.op {
-        Opcode::FADD if inst.len() == FADD::COUNT => single(FADD::A)? + single(FADD::C)?,
-        Opcode::FMUL if inst.len() == FMUL::COUNT => single(FMUL::A)? * single(FMUL::B)?,
-        Opcode::FFMA if inst.len() == FFMA::COUNT => {
-            single(FFMA::A)?.mul_add(single(FFMA::B)?, single(FFMA::C)?)
+    // The result times a power of two.
+    let scaled = |by: f32| match inst.op {
+        Opcode::FADD if inst.len() == FADD::COUNT => {
+            Some(single(FADD::A)? * by + single(FADD::C)? * by)
         }
-        _ => return integer(inst, plain),
+        Opcode::FMUL if inst.len() == FMUL::COUNT => Some(single(FMUL::A)? * by * single(FMUL::B)?),
+        Opcode::FFMA if inst.len() == FFMA::COUNT => {
+            Some((single(FFMA::A)? * by).mul_add(single(FFMA::B)?, single(FFMA::C)? * by))
+        }
+        _ => None,
     };
-    // What was less, with an exponent that goes on, is zero (observed: ptxas 13.0.88): the machine
-    // knows.
-    if flush && result.abs() == f32::MIN_POSITIVE {
-        return None;
-    }
-    let result = if flush { flushed(result) } else { result };
+    let Some(result) = scaled(1.0) else { return integer(inst, plain) };
+    // Observed (ptxas 13.0.88): what rounds up to the least normal number, but would not if the
+    // exponent went on, is flushed.
+    let is_least = flush && result.abs() == f32::MIN_POSITIVE;
+    let result = match is_least && scaled(2.0)?.abs() < 2.0 * f32::MIN_POSITIVE {
+        true => 0.0_f32.copysign(result),
+        false if flush => flushed(result),
+        false => result,
+    };
     Some(if result.is_nan() { NAN } else { result.to_bits() })
 }
 

@@ -149,7 +149,7 @@ fn run_on(target: &'static Target, code: Vec<u8>, inputs: &[u8]) -> Vec<u32> {
 }
 
 /// Words at the edges, as numbers and as floats.
-const EDGES: [u32; 16] = [
+const EDGES: [u32; 17] = [
     0,
     1,
     u32::MAX,
@@ -166,6 +166,7 @@ const EDGES: [u32; 16] = [
     0x007f_ffff,
     0x7f7f_ffff,
     0x3400_0000,
+    0x3f7f_ffff,
 ];
 
 #[test]

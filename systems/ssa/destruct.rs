@@ -111,6 +111,8 @@ fn wanted(body: &mut Body<'_>, map: &CellMap) -> (Scratch<Vec<Wanted>>, Phis) {
     let mut defined = scratch!(BitVec).fill_with(false, map.count());
     let mut with_phis = scratch!(Vec<BlockId>);
     let mut tied = scratch!(Vec<InstId>);
+    // Phis that have brought nothing yet that something writes.
+    let mut empty = scratch!(Vec<InstId>);
     for block in body.layout() {
         for id in body.block(*block).insts() {
             let inst = body.inst(*id);
@@ -120,13 +122,28 @@ fn wanted(body: &mut Body<'_>, map: &CellMap) -> (Scratch<Vec<Wanted>>, Phis) {
             if inst.tied().len() > 0 {
                 tied.push(*id);
             }
-            inst.for_each_def(|r| map.cells(r).for_each(|c| defined.set(c as usize, true)));
+            if inst.op == Opcode::MOVPHI && !brings(body, *id, &|r| is_written(map, &defined, r)) {
+                empty.push(*id);
+            } else {
+                inst.for_each_def(|r| map.cells(r).for_each(|c| defined.set(c as usize, true)));
+            }
         }
     }
-    let is_defined = |r: RegUse| {
-        let mut cells = map.cells(r);
-        !r.reg.is_zero() && cells.any(|c| defined.get(c as usize).is_none_or(|d| *d))
-    };
+    loop {
+        let before = empty.len();
+        empty.retain(|id| {
+            let is_empty = !brings(body, *id, &|r| is_written(map, &defined, r));
+            if !is_empty {
+                let set = |r| map.cells(r).for_each(|c| defined.set(c as usize, true));
+                body.inst(*id).for_each_def(set);
+            }
+            is_empty
+        });
+        if empty.len() == before {
+            break;
+        }
+    }
+    let is_defined = |r: RegUse| is_written(map, &defined, r);
     let mut copies = scratch!(Vec<Wanted>);
     let mut phis = scratch!(Vec<(BlockId, RegUse)>);
     let mut operands = scratch!(Vec<Operand>);
@@ -145,6 +162,9 @@ fn wanted(body: &mut Body<'_>, map: &CellMap) -> (Scratch<Vec<Wanted>>, Phis) {
             });
             let through = RegUse { reg, ..to };
             phis.push((block, to));
+            if !is_defined(to) {
+                continue;
+            }
             copies.push(Wanted { copy: Copy { to, from: through }, at: Place::Phi });
             for pair in operands[1..].chunks_exact(2) {
                 let [Operand::Reg(value), Operand::Block(from)] = *pair else { continue };
@@ -168,6 +188,17 @@ fn wanted(body: &mut Body<'_>, map: &CellMap) -> (Scratch<Vec<Wanted>>, Phis) {
     }
     let has_ties = !tied.is_empty();
     (copies, Phis { blocks: with_phis, to: phis, has_ties })
+}
+
+/// Whether something writes a cell of this register.
+fn is_written(map: &CellMap, defined: &BitVec, r: RegUse) -> bool {
+    let mut cells = map.cells(r);
+    !r.reg.is_zero() && cells.any(|c| defined.get(c as usize).is_none_or(|d| *d))
+}
+
+/// Whether a phi has a value that something writes. (One of itself and nothing has none.)
+fn brings(body: &Body<'_>, phi: InstId, is_written: &dyn Fn(RegUse) -> bool) -> bool {
+    body.inst(phi).sources().any(|o| o.as_reg().is_some_and(|r| is_written(*r)))
 }
 
 /// Destinations, and what each is tied to.
