@@ -13,6 +13,7 @@ use crate::recipes::{self, Recipes};
 use clap::Args;
 use orias_components::heap;
 use orias_systems::knobs::Knobs;
+use orias_systems::pipeline;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::mem::ManuallyDrop;
@@ -125,7 +126,7 @@ pub struct CompileArgs {
     /// Print the IR before and after these phases, comma-separated; `*` is all
     #[arg(long, value_name = "PHASE,…", value_delimiter = ',', help_heading = "Looking inside")]
     dump_ir: Vec<String>,
-    /// Do not run these phases; one that correct code needs is an error
+    /// Do not run these phases, nor those of ORIAS_DISABLE_PHASES; one that code needs is an error
     #[arg(long, value_name = "PHASE,…", value_delimiter = ',', help_heading = "Looking inside")]
     disable_phase: Vec<String>,
     /// Run the phases below this index only, and those that correct code needs: for bisecting
@@ -423,6 +424,30 @@ pub(super) fn options_of(words: &[String]) -> Result<CompileOptions, String> {
     options.map_err(|error| error.trim_start_matches("ptxas fatal   : ").trim_end().to_string())
 }
 
+/// Names phases that no compile of this process runs, as `--disable-phase` does: for who cannot
+/// change the command line of what starts orias.
+const DISABLE_PHASES: &str = "ORIAS_DISABLE_PHASES";
+
+/// The phases that the environment leaves out.
+///
+/// # Errors
+/// A name that is no phase's, or one of a phase that correct code needs: the variable is named, for
+/// nobody sees it in the command line.
+fn left_out_by_environment(opt_level: u8) -> Result<Vec<String>, String> {
+    let Some(names) = std::env::var_os(DISABLE_PHASES) else { return Ok(Vec::new()) };
+    let names = names.to_string_lossy();
+    let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
+    names
+        .map(|name| match pipeline::find(name) {
+            None => Err(fatal(format!("{DISABLE_PHASES}: no phase is named `{name}`"))),
+            Some(phase) if phase.is_needed(opt_level) => Err(fatal(format!(
+                "{DISABLE_PHASES}: there is no correct code without phase {name}"
+            ))),
+            Some(_) => Ok(name.to_string()),
+        })
+        .collect()
+}
+
 /// How to compile, as the command line says it.
 ///
 /// # Errors
@@ -503,7 +528,7 @@ pub(super) fn compile_options(
         max_registers,
         verify_each: args.verify_each,
         dump_ir: args.dump_ir.clone(),
-        disabled: args.disable_phase.clone(),
+        disabled: [left_out_by_environment(opt_level)?, args.disable_phase.clone()].concat(),
         phase_limit: args.phase_limit,
         statistics: statistics || args.trace.is_some(),
         trace: args.trace.is_some(),

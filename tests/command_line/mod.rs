@@ -8,6 +8,7 @@ mod recipes;
 mod released;
 mod sim;
 mod stat;
+mod variable;
 
 use crate::support;
 use orias_runner::oracle::workspace;
