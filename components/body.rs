@@ -297,6 +297,22 @@ impl Body<'_> {
         }
     }
 
+    /// Replaces each register that the instruction reads, guard included and tied ones left out, by
+    /// another one of its file.
+    pub fn map_sources(&mut self, id: InstId, mut f: impl FnMut(RegUse) -> RegUse) {
+        self.touch_flow(self.op(id));
+        let row = self.row_mut(id);
+        let guard = row.guard();
+        let new = f(RegUse::new(guard.reg));
+        row.set_guard(crate::Guard { reg: new.reg, ..guard });
+        let (first, defs, len) = (row.first as usize, row.defs() as usize, row.len as usize);
+        let arena = &mut *self.arena;
+        arena.side.note(new);
+        for word in &mut arena.operands[first + defs..first + len] {
+            word.map_regs(&mut arena.side, &mut f);
+        }
+    }
+
     /// Says what the destinations hold where the guard is false: see [`Inst::tied`].
     pub fn set_tied(&mut self, id: InstId, tied: &[RegUse]) {
         let row = *self.row(id);

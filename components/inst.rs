@@ -368,6 +368,13 @@ impl<'a> View<'a> {
     /// Registers read, guard and tied ones included, without RZ/PT.
     #[inline]
     pub fn for_each_use(&self, mut f: impl FnMut(RegUse)) {
+        self.for_each_source(&mut f);
+        self.tied().filter(|r| !r.reg.is_zero()).for_each(f);
+    }
+
+    /// The same without tied ones: what [`Body::map_sources`](crate::Body::map_sources) replaces.
+    #[inline]
+    pub fn for_each_source(&self, mut f: impl FnMut(RegUse)) {
         if !self.guard.reg.is_zero() {
             f(RegUse::new(self.guard.reg));
         }
@@ -378,7 +385,6 @@ impl<'a> View<'a> {
                 }
             });
         }
-        self.tied().filter(|r| !r.reg.is_zero()).for_each(f);
     }
 
     /// The instruction by value.

@@ -34,6 +34,9 @@ pub struct Assignment {
     pub general: u32,
 }
 
+/// A warp gets registers by so many a thread: a few less are as many.
+const REGISTERS_TOGETHER: u32 = 8;
+
 /// Functions with more points than this get one attempt only.
 const TRY_BOTH_BELOW: u32 = 100_000;
 
@@ -159,7 +162,8 @@ fn place_general(input: &Input<'_, '_>, by_start: &[VRegId]) -> Placed {
         return place_all(input, file.careful(points, bound), by_start);
     }
     let first = place_all(input, file.clone().careful(points, bound), by_start);
-    let good = |placed: &Placed| placed.failed.is_empty() && placed.used <= least;
+    let enough = least.next_multiple_of(REGISTERS_TOGETHER);
+    let good = |placed: &Placed| placed.failed.is_empty() && placed.used <= enough;
     if good(&first) {
         return first;
     }

@@ -18,7 +18,7 @@ use super::rules::{ENDS, RULES, Rule, Slot, Step, swapped};
 use super::signs;
 use super::sums;
 use super::uniform;
-use super::values::{Values, plain};
+use super::values::{Reads, Values, plain};
 use super::zero;
 use crate::ssa::{Fixed, is_value};
 use orias_components::{
@@ -201,7 +201,7 @@ pub(super) fn combine(
             if combiner.drop_unread(body, id) {
                 found.count += 1;
                 // A sum without a carry may be simpler.
-                let old = body.inst(id).to_inst();
+                let old = Reads::of(body.inst(id));
                 if algebra::fold_one(body, id) {
                     combiner.values.changed(body, id, &old);
                     found.again |= body.op(id) == Opcode::MOV;
@@ -209,7 +209,7 @@ pub(super) fn combine(
             }
             if let Some(new) = products::low_half(body, combiner.values, id) {
                 combiner.values.replace(body, id, &new);
-                let old = body.inst(id).to_inst();
+                let old = Reads::of(body.inst(id));
                 if algebra::fold_one(body, id) {
                     combiner.values.changed(body, id, &old);
                 }
@@ -721,7 +721,9 @@ fn without_results(body: &mut Body<'_>, id: InstId) {
 /// it reads: most are not, and are not matched operand by operand for that.
 fn may_begin(rule: &Rule, inst: View<'_>, writers: &[Opcode]) -> bool {
     let Some((last, earlier)) = rule.from.split_last() else { return false };
-    earlier.last().is_none_or(|step| writers.contains(&step.op)) && is_step(inst, last)
+    last.op == inst.op
+        && earlier.last().is_none_or(|step| writers.contains(&step.op))
+        && is_step(inst, last)
 }
 
 fn is_step(inst: View<'_>, step: &Step) -> bool {

@@ -37,6 +37,30 @@ pub(super) fn rewrite(
     changed
 }
 
+/// The same where all copies that the instruction reads are of other registers, and none is what a
+/// matrix product adds to: it stays as it is but for their names.
+pub(super) fn rewrite_registers(
+    body: &mut Body<'_>,
+    map: &CellMap,
+    id: InstId,
+    find: impl Fn(Cell) -> Option<Source>,
+) -> usize {
+    let mut changed = 0;
+    for _ in 0..MOST_CHANGES {
+        let mut count = 0;
+        body.inst(id).for_each_source(|r| count += usize::from(copied_register(map, r, &find).is_some()));
+        if count == 0 {
+            break;
+        }
+        changed += count;
+        body.map_sources(id, |r| match copied_register(map, r, &find) {
+            Some(from) => RegUse { flags: r.flags, ..from },
+            None => r,
+        });
+    }
+    changed
+}
+
 /// Whether an operand is what a matrix product adds to and writes back: it stays where the result
 /// goes.
 fn is_accumulator(inst: &Inst, at: usize) -> bool {

@@ -8,13 +8,13 @@ use super::algebra;
 use super::copies::{Source, copies_of};
 use super::numbers;
 use super::replace;
-use super::values::Values;
+use super::values::{Reads, Values};
 use crate::analysis::liveness::{Cell, CellMap};
 use crate::effects;
 use crate::ssa::{Fixed, is_value};
 use orias_components::scratch;
 use orias_components::scratch::Scratch;
-use orias_components::{BlockId, Body, Opcode, RegFile, VRegId, View, phis};
+use orias_components::{BlockId, Body, Opcode, Props, RegFile, VRegId, View, phis};
 use orias_targets::Target;
 use smallvec::SmallVec;
 
@@ -92,6 +92,12 @@ impl Copies {
         self.place.get(cell as usize).is_some_and(|place| *place != 0)
     }
 
+    /// Whether a cell that [`may_know`](Copies::may_know) tells of is a copy of another one.
+    fn is_register(&self, cell: Cell) -> bool {
+        let place = self.place[cell as usize] as usize;
+        matches!(self.all[place - 1], (Source::Cell(_), _))
+    }
+
     /// What a cell is a copy of for who reads it in a block.
     fn at(&self, cell: Cell, block: BlockId) -> Option<Source> {
         let place = self.place.get(cell as usize)?.checked_sub(1)?;
@@ -137,9 +143,13 @@ pub(super) fn simplify(
                 continue;
             }
             let (mut reads_copy, mut reads_news) = (false, values.news.has(id));
+            let mut reads_constant = false;
             inst.for_each_use(|r| {
                 for cell in map.cells(r) {
-                    reads_copy |= copies.may_know(cell);
+                    if copies.may_know(cell) {
+                        reads_copy = true;
+                        reads_constant |= !copies.is_register(cell);
+                    }
                     reads_news |= copies.is_fresh(cell);
                 }
             });
@@ -148,17 +158,18 @@ pub(super) fn simplify(
             }
             let mut changed = 0;
             if reads_copy || algebra::may_fold(inst) {
-                let old = inst.to_inst();
-                let is_phi = old.op == Opcode::MOVPHI;
+                let old = Reads::of(inst);
+                let op = inst.op;
                 let find = |cell: Cell| copies.at(cell, block);
-                changed += match (reads_copy, is_phi) {
-                    (true, true) => {
-                        replace::rewrite_phi(body, map, id, |cell, from| copies.at(cell, from))
-                    }
-                    (true, false) => replace::rewrite(body, map, target, id, find),
-                    (false, _) => 0,
-                };
-                let is_settled = numbers::may_settle(old.op)
+                if op == Opcode::MOVPHI && reads_copy {
+                    changed +=
+                        replace::rewrite_phi(body, map, id, |cell, from| copies.at(cell, from));
+                } else if reads_constant || reads_copy && op.has(Props::CONVERGENT) {
+                    changed += replace::rewrite(body, map, target, id, find);
+                } else if reads_copy {
+                    changed += replace::rewrite_registers(body, map, id, find);
+                }
+                let is_settled = numbers::may_settle(op)
                     && numbers::settle(body, id, |r| {
                         match copies.at(map.cells(r).next()?, block)? {
                             Source::Imm(number) => Some(number),
@@ -191,7 +202,7 @@ pub(super) fn simplify(
             let mut reads_copy = false;
             body.inst(id).for_each_use(|r| reads_copy |= map.cells(r).any(|c| copies.may_know(c)));
             if reads_copy && !values.is_dead(id) {
-                let old = body.inst(id).to_inst();
+                let old = Reads::of(body.inst(id));
                 let changed =
                     replace::rewrite_phi(body, map, id, |cell, from| copies.at(cell, from));
                 if changed > 0 {

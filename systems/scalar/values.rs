@@ -92,6 +92,17 @@ impl News {
     }
 }
 
+/// What an instruction reads, or read.
+pub(crate) struct Reads(SmallVec<[RegUse; 6]>);
+
+impl Reads {
+    pub fn of(inst: View<'_>) -> Reads {
+        let mut reads = SmallVec::new();
+        inst.for_each_use(|r| reads.push(r));
+        Reads(reads)
+    }
+}
+
 impl<'m> Values<'m> {
     /// Of all instructions, each of which is shown to `see`.
     pub fn of(
@@ -224,7 +235,7 @@ impl<'m> Values<'m> {
 
     /// An instruction is to become another one.
     pub fn replace(&mut self, body: &mut Body<'_>, id: InstId, new: &Inst) {
-        let old = body.inst(id).to_inst();
+        let old = Reads::of(body.inst(id));
         body.set_inst(id, new);
         self.changed(body, id, &old);
     }
@@ -245,34 +256,46 @@ impl<'m> Values<'m> {
         self.bury(body, lost);
     }
 
-    /// An instruction was `old`, and now writes what it did and maybe more.
-    pub fn changed(&mut self, body: &Body<'_>, id: InstId, old: &Inst) {
+    /// An instruction read this, and now another thing; it writes what it did and maybe more.
+    pub fn changed(&mut self, body: &Body<'_>, id: InstId, Reads(old): &Reads) {
         let inst = body.inst(id);
         // What a dead one reads does not count.
         let was_dead = self.is_dead(id);
-        let Values { map, writers, reads, .. } = self;
-        inst.for_each_use(|r| map.cells(r).for_each(|cell| reads[cell as usize] += 1));
+        let Values { map, writers, .. } = self;
         inst.for_each_def(|r| {
             for cell in map.cells(r) {
                 let writer = &mut writers[cell as usize];
                 *writer = if *writer == MANY { MANY } else { id.0 + 1 };
             }
         });
+        let Reads(new) = &Reads::of(inst);
         let mut lost = SmallVec::new();
         if was_dead {
             // It lives again if it writes something more that is read.
+            new.iter().for_each(|r| self.read(*r));
             if self.is_unread(inst) {
-                inst.for_each_use(|r| self.unread(r, &mut lost));
+                new.iter().for_each(|r| self.unread(*r, &mut lost));
             } else {
                 self.dead[id.0 as usize] = false;
                 self.dead_count -= 1;
             }
+        } else if new.len() == old.len() {
+            // Most of it stays.
+            let differ = || new.iter().zip(old).filter(|(new, old)| new != old);
+            differ().for_each(|(new, _)| self.read(*new));
+            differ().for_each(|(_, old)| self.unread(*old, &mut lost));
         } else {
-            old.for_each_use(|r| self.unread(r, &mut lost));
+            new.iter().for_each(|r| self.read(*r));
+            old.iter().for_each(|r| self.unread(*r, &mut lost));
         }
         self.bury(body, lost);
         self.news.add(id);
         self.changes.push(id);
+    }
+
+    /// One reader more.
+    fn read(&mut self, r: RegUse) {
+        self.map.cells(r).for_each(|cell| self.reads[cell as usize] += 1);
     }
 
     /// Nobody needs an instruction, nor maybe what it reads.
