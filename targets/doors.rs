@@ -2,17 +2,25 @@
 //! everything that makes or reads instructions.
 
 use crate::decode::DecodeError;
-use crate::encode::EncodeError;
+use crate::encode::{EncodeError, Stem};
 use crate::form::{Form, Slot};
 use crate::seen::Unseen;
 use crate::target::Target;
-use orias_components::{Inst, Opcode, Operand};
+use orias_components::{Inst, Opcode, Operand, View};
 
 impl Target {
     /// The row of an instruction that code may use as it stands (virtual registers are fine): where
     /// the target is `bound`, one that was seen. Guards are not looked at.
     pub fn takes(&self, inst: &Inst) -> Option<&'static Form> {
         let found = crate::memo::find(self, inst);
+        found.form.filter(|_| found.taken)
+    }
+
+    /// The same of an instruction of a body, whose operands are these; not of BRX.
+    pub fn takes_view(&self, inst: View<'_>, operands: &[Operand]) -> Option<&'static Form> {
+        debug_assert!(inst.op != Opcode::BRX, "its ways are no operands of its word");
+        let found =
+            crate::memo::find_by(self, inst.op, inst.mods(), operands, || inst.to_inst());
         found.form.filter(|_| found.taken)
     }
 
@@ -48,14 +56,10 @@ impl Target {
         crate::encode::encode(self, inst, pc)
     }
 
-    /// The same where the row of the instruction is known, from [`Target::takes`] or the like.
-    pub fn encode_by(
-        &self,
-        form: &'static Form,
-        inst: &Inst,
-        pc: u64,
-    ) -> Result<u128, EncodeError> {
-        crate::encode::encode_by(self, form, inst, pc).map_or_else(|| self.encode(inst, pc), Ok)
+    /// What words with an instruction's row, known from [`Target::takes`] or the like, and its
+    /// modifiers have in common; None where it is not its row.
+    pub fn stem(&self, form: &'static Form, inst: &Inst) -> Option<Stem> {
+        crate::encode::stem(form, inst)
     }
 
     /// The instruction that a word means.

@@ -3,7 +3,7 @@
 
 use crate::form::{Bits, Cells, FlagBits, Form, ModField, Slot, SlotKind, match_mods};
 use crate::target::{Table, Target};
-use orias_components::{Inst, Mod, Operand, Reg, RegFile, RegFlags, RegUse};
+use orias_components::{Control, Guard, Inst, Mod, Operand, Reg, RegFile, RegFlags, RegUse};
 use thiserror::Error;
 
 /// Why an instruction has no encoding.
@@ -146,14 +146,9 @@ fn kinds_text(inst: &Inst) -> String {
 /// file of a register with a part selector or of a constant's base).
 pub(crate) fn encode(target: &Target, inst: &Inst, pc: u64) -> Result<u128, EncodeError> {
     let mut first = None;
-    let mods = inst.mods.as_slice();
-    // Written and read byte by byte: copied as a whole, each byte would be waited for.
-    let mut options = [0; 12];
     for form in fitting(target.table(), inst) {
-        if !match_mods(form.mods, mods, &mut options) {
-            continue;
-        }
-        match encode_as(target, form, &options, inst, pc) {
+        let Some(stem) = Stem::of(form, inst.mods.as_slice()) else { continue };
+        match stem.word(target, (inst.guard, inst.control), &inst.operands, pc) {
             Ok(word) => return Ok(word),
             Err(error) => first = first.or(Some(error)),
         }
@@ -161,52 +156,76 @@ pub(crate) fn encode(target: &Target, inst: &Inst, pc: u64) -> Result<u128, Enco
     Err(first.unwrap_or_else(|| unfit(target.table(), inst)))
 }
 
-/// The word by a row that an earlier look found; None where it is not this one.
-pub(crate) fn encode_by(
-    target: &Target,
-    form: &'static Form,
-    inst: &Inst,
-    pc: u64,
-) -> Option<u128> {
-    let mut options = [0; 12];
-    let fits = form.kinds_mask & kinds(inst) == form.kinds
-        && match_mods(form.mods, inst.mods.as_slice(), &mut options);
-    fits.then(|| encode_as(target, form, &options, inst, pc).ok()).flatten()
+/// The row that an earlier look found, with the modifiers of an instruction; None where it is not
+/// this one.
+pub(crate) fn stem(form: &'static Form, inst: &Inst) -> Option<Stem> {
+    let fits = form.kinds_mask & kinds(inst) == form.kinds;
+    Stem::of(form, inst.mods.as_slice()).filter(|_| fits)
 }
 
-fn encode_as(
-    target: &Target,
+/// What words of the same row and modifiers have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct Stem {
     form: &'static Form,
-    options: &[u8; 12],
-    inst: &Inst,
-    pc: u64,
+    /// By modifier field: the option that is chosen.
+    options: [u8; 12],
+    word: u128,
+}
+
+impl Stem {
+    fn of(form: &'static Form, mods: &[Mod]) -> Option<Stem> {
+        // Written and read byte by byte: copied as a whole, each byte would be waited for.
+        let mut options = [0; 12];
+        if !match_mods(form.mods, mods, &mut options) {
+            return None;
+        }
+        let mut word = form.fixed;
+        for (field, choice) in form.mods.iter().zip(&options) {
+            word = field.bits.put(word, field.options[usize::from(*choice)].value as u64);
+        }
+        Some(Stem { form, options, word })
+    }
+
+    /// The word of an instruction with this row and these modifiers.
+    ///
+    /// # Errors
+    /// An operand or a control field does not fit.
+    pub fn word(
+        &self,
+        target: &Target,
+        (guard, control): (Guard, Control),
+        operands: &[Operand],
+        pc: u64,
+    ) -> Result<u128, EncodeError> {
+        let form = self.form;
+        let mut word = self.word | encode_common(target, form, guard, control, operands)?;
+        for (slot, operand) in form.slots.iter().zip(operands) {
+            let at = Place { target, stem: self, slot, operands };
+            word = at.put(word, operand, pc).map_err(|what| EncodeError::Operand {
+                op: form.op.name(),
+                slot: slot.name,
+                what,
+                row: form.row,
+            })?;
+        }
+        Ok(word)
+    }
+}
+
+fn encode_common(
+    target: &Target,
+    form: &Form,
+    guard: Guard,
+    c: Control,
+    operands: &[Operand],
 ) -> Result<u128, EncodeError> {
-    let mut word = form.fixed | encode_common(target, form, inst)?;
-    for (field, choice) in form.mods.iter().zip(options) {
-        word = field.bits.put(word, field.options[*choice as usize].value as u64);
-    }
-    for (slot, operand) in form.slots.iter().zip(&inst.operands) {
-        let at = Place { target, form, slot, options, inst };
-        word = at.put(word, operand, pc).map_err(|what| EncodeError::Operand {
-            op: form.op.name(),
-            slot: slot.name,
-            what,
-            row: form.row,
-        })?;
-    }
-    Ok(word)
-}
-
-fn encode_common(target: &Target, form: &Form, inst: &Inst) -> Result<u128, EncodeError> {
     let fail = |what: String| EncodeError::Control { op: form.op.name(), what };
-    let guard = inst.guard;
     let always = guard.reg == Reg::PT && !guard.negated;
     if !always && guard.reg.file() != form.guard {
         return Err(fail(format!("guard {} is not of file {}", guard.reg, form.guard.prefix())));
     }
     let index =
         register_index(target, guard.reg, form.guard).map_err(|e| fail(format!("guard: {e}")))?;
-    let c = inst.control;
     let sb_ok = |sb: u8| sb < target.scoreboards as u8 || sb == 7;
     if c.stall > 15 || !sb_ok(c.write_sb) || !sb_ok(c.read_sb) || c.wait >> target.scoreboards != 0
     {
@@ -222,7 +241,7 @@ fn encode_common(target: &Target, form: &Form, inst: &Inst) -> Result<u128, Enco
     if c.wait != 0 && !form.waits {
         return Err(fail("a wait for scoreboards".into()));
     }
-    if !c.yield_ && inst.operands.iter().any(has_reuse) {
+    if !c.yield_ && operands.iter().any(has_reuse) {
         return Err(fail("a reuse hint without the yield bit".into()));
     }
     let control = c.stall as u128
@@ -253,10 +272,9 @@ fn register_index(target: &Target, reg: Reg, file: RegFile) -> Result<u64, Strin
 
 struct Place<'a> {
     target: &'a Target,
-    form: &'static Form,
+    stem: &'a Stem,
     slot: &'static Slot,
-    options: &'a [u8; 12],
-    inst: &'a Inst,
+    operands: &'a [Operand],
 }
 
 impl Place<'_> {
@@ -268,7 +286,7 @@ impl Place<'_> {
         match cells {
             Cells::Fixed(n) => n,
             Cells::Operand(i) => {
-                match (&self.form.slots[i as usize].kind, &self.inst.operands[i as usize]) {
+                match (&self.stem.form.slots[i as usize].kind, &self.operands[i as usize]) {
                     (SlotKind::Imm { names: Some(names), .. }, Operand::Imm(value)) => {
                         let named = names.options.iter().find(|o| o.value as u64 == *value);
                         named.map_or(1, |o| o.cells)
@@ -277,8 +295,8 @@ impl Place<'_> {
                 }
             }
             Cells::Field(i) => {
-                let field = &self.form.mods[i as usize];
-                field.options[self.options[i as usize] as usize].cells
+                let field = &self.stem.form.mods[i as usize];
+                field.options[self.stem.options[i as usize] as usize].cells
             }
         }
     }
@@ -304,7 +322,8 @@ impl Place<'_> {
                 return Err(format!("{} and the {cells} cells reach past the file", r.reg));
             }
         }
-        Ok(bits.put(word, index & bits.max()))
+        // All ones are as many as the field has.
+        Ok(bits.put(word, index))
     }
 
     fn flags(&self, mut word: u128, places: &FlagBits, flags: RegFlags) -> Result<u128, String> {

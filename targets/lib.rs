@@ -36,7 +36,7 @@ pub mod text;
 pub mod touch;
 
 pub use decode::DecodeError;
-pub use encode::{EncodeError, kind_code};
+pub use encode::{EncodeError, Stem, kind_code};
 pub use form::{Form, Slot, SlotKind};
 pub use layout::NamedField;
 pub use target::{Predication, Switches, Table, Target, Unrolling, is_immediate, target};

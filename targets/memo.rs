@@ -6,6 +6,7 @@ use crate::target::{Table, Target};
 use orias_components::pseudo::brx;
 use orias_components::{Inst, Mods, Opcode, Operand, RegFile, RegFlags};
 use rustc_hash::FxHashMap;
+use std::borrow::Borrow;
 use std::cell::RefCell;
 use std::hash::{Hash, Hasher};
 use std::ptr;
@@ -33,24 +34,24 @@ impl Hash for Key {
 
 impl Key {
     /// None: too many operands.
-    fn of(inst: &Inst) -> Option<Key> {
-        let count = inst.operands.len();
+    fn of(op: Opcode, mods: &Mods, all: &[Operand]) -> Option<Key> {
+        let count = all.len();
         if count > MOST_OPERANDS {
             return None;
         }
-        let mut hash = inst.op as u64 | (count as u64) << 32;
+        let mut hash = op as u64 | (count as u64) << 32;
         let mut add = |word: u64| {
             hash = (hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
         };
         let mut operands = [0; MOST_OPERANDS];
-        for (word, operand) in operands.iter_mut().zip(&inst.operands) {
+        for (word, operand) in operands.iter_mut().zip(all) {
             *word = aspect(operand);
             add(u64::from(*word));
         }
-        for word in inst.mods.as_slice() {
+        for word in mods.as_slice() {
             add(*word as u64);
         }
-        Some(Key { hash, op: inst.op, mods: inst.mods, operands })
+        Some(Key { hash, op, mods: *mods, operands })
     }
 }
 
@@ -119,7 +120,18 @@ pub fn find(target: &Target, inst: &Inst) -> Found {
     if let Some(word) = without_ways(inst) {
         return find(target, &word);
     }
-    let Some(key) = Key::of(inst) else { return look_up(target, inst) };
+    find_by(target, inst.op, &inst.mods, &inst.operands, || inst)
+}
+
+/// The same of an instruction that may yet have to be made, and is not BRX.
+pub fn find_by<I: Borrow<Inst>>(
+    target: &Target,
+    op: Opcode,
+    mods: &Mods,
+    operands: &[Operand],
+    inst: impl FnOnce() -> I,
+) -> Found {
+    let Some(key) = Key::of(op, mods, operands) else { return look_up(target, inst().borrow()) };
     MEMO.with_borrow_mut(|memo| {
         let table = target.table();
         let here = ptr::eq(memo.table, table) && memo.bound == target.bound;
@@ -130,7 +142,7 @@ pub fn find(target: &Target, inst: &Inst) -> Found {
         if let Some(found) = memo.found.get(&key) {
             return *found;
         }
-        let found = look_up(target, inst);
+        let found = look_up(target, inst().borrow());
         memo.found.insert(key, found);
         found
     })

@@ -59,8 +59,8 @@ fn find_forms(target: &'static Target, body: &mut Body<'_>) {
                 continue;
             }
             let inst = seen.inst(id).to_inst();
-            let form = target.takes(&inst).filter(|form| misfit(form, &inst).is_none());
-            let form = form.filter(|form| uncanonical(&inst, form).next().is_none());
+            let form = target.takes(&inst).filter(|form| misfit(form, &inst.operands).is_none());
+            let form = form.filter(|form| uncanonical(&inst.operands, form).next().is_none());
             *found = form.map_or(0, |form| form.index + 1);
         }
     });
@@ -105,7 +105,7 @@ fn check(target: &Target, inst: &Inst) -> Result<(), String> {
         };
         return Err(format!("{}: {why}", describe(inst)));
     };
-    match misfit(form, inst) {
+    match misfit(form, &inst.operands) {
         Some(i) => Err(format!("{}: operand {} does not fit", describe(inst), form.slots[i].name)),
         None => Ok(()),
     }
@@ -123,14 +123,20 @@ fn fix(
     id: InstId,
     before: &mut Rewrite,
 ) -> Result<usize, String> {
-    let inst = body.inst(id).to_inst();
-    if let Some(form) = target.takes(&inst)
-        && misfit(form, &inst).is_none()
+    let inst = body.inst(id);
+    let operands: SmallVec<[Operand; 8]> = inst.operands().collect();
+    let form = match inst.op {
+        Opcode::BRX => target.takes(&inst.to_inst()),
+        _ => target.takes_view(inst, &operands),
+    };
+    if let Some(form) = form
+        && misfit(form, &operands).is_none()
     {
-        let changes = canonical_immediates(body, id, &inst, form);
+        let changes = canonical_immediates(body, id, &operands, form);
         body.set_form(id, form.index);
         return Ok(changes);
     }
+    let inst = inst.to_inst();
     let movable: SmallVec<[usize; 8]> = (inst.defs as usize..inst.operands.len())
         .filter(|i| is_movable(&inst.operands[*i]))
         .collect();
@@ -151,13 +157,13 @@ fn fix(
                 // Any register but RZ, which as a base means none.
                 trial.operands[*i] = in_register(trial.operands[*i], Reg::phys(RegFile::R, 0));
             }
-            let fits = target.takes(&trial).filter(|form| misfit(form, &trial).is_none());
+            let fits = target.takes(&trial).filter(|form| misfit(form, &trial.operands).is_none());
             if let Some(form) = fits {
                 for i in chosen {
                     move_out(body, id, i, before);
                 }
                 let moved = body.inst(id).to_inst();
-                let changes = count + canonical_immediates(body, id, &moved, form);
+                let changes = count + canonical_immediates(body, id, &moved.operands, form);
                 body.set_form(id, form.index);
                 return Ok(changes);
             }
@@ -222,8 +228,8 @@ fn move_out(body: &mut Body<'_>, id: InstId, i: usize, before: &mut Rewrite) {
 }
 
 /// The first operand whose flags, value or offset its slot cannot hold.
-fn misfit(form: &Form, inst: &Inst) -> Option<usize> {
-    form.slots.iter().zip(&inst.operands).position(|(slot, operand)| !fits(slot, operand))
+fn misfit(form: &Form, operands: &[Operand]) -> Option<usize> {
+    form.slots.iter().zip(operands).position(|(slot, operand)| !fits(slot, operand))
 }
 
 fn fits(slot: &Slot, operand: &Operand) -> bool {
@@ -270,9 +276,14 @@ fn flags_fit(places: &FlagBits, flags: RegFlags) -> bool {
 }
 
 /// Writes immediates as decoding gives them back. Returns how many changed.
-fn canonical_immediates(body: &mut Body<'_>, id: InstId, inst: &Inst, form: &Form) -> usize {
+fn canonical_immediates(
+    body: &mut Body<'_>,
+    id: InstId,
+    operands: &[Operand],
+    form: &Form,
+) -> usize {
     let mut changes = 0;
-    for (i, value) in uncanonical(inst, form) {
+    for (i, value) in uncanonical(operands, form) {
         body.set_operand(id, i, Operand::Imm(value));
         changes += 1;
     }
@@ -280,8 +291,8 @@ fn canonical_immediates(body: &mut Body<'_>, id: InstId, inst: &Inst, form: &For
 }
 
 /// The operands that are immediates which decoding would give back otherwise, and how.
-fn uncanonical(inst: &Inst, form: &Form) -> impl Iterator<Item = (usize, u64)> {
-    let slots = form.slots.iter().zip(&inst.operands).enumerate();
+fn uncanonical(operands: &[Operand], form: &Form) -> impl Iterator<Item = (usize, u64)> {
+    let slots = form.slots.iter().zip(operands).enumerate();
     slots.filter_map(|(i, (slot, operand))| match (&slot.kind, operand) {
         (SlotKind::Imm { bits, signed, scale: 0 | 1, .. }, Operand::Imm(value))
             if bits.width() == 32 =>

@@ -4,11 +4,12 @@ use crate::params::{Read, Write};
 use bevy_ecs::prelude::*;
 use orias_components::pseudo::brx;
 use orias_components::{
-    BlockId, Body, Control, Inst, InstId, Loc, Mods, Opcode, Operand, Reader, Reg, RegUse,
+    BlockId, Body, Control, Inst, InstId, Loc, Mods, ModsId, Opcode, Operand, Reader, Reg, RegUse,
 };
 use orias_targets::Target;
-use orias_targets::form::Form;
-use rustc_hash::FxHashSet;
+use orias_targets::Stem;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::convert::{CodeList, NOWHERE, WORD};
 use crate::calls;
@@ -26,9 +27,14 @@ pub struct Words {
     pub all: Vec<u128>,
     /// How many of them are code.
     pub code: usize,
-    /// Rows with modifiers of which some word, of this function or of one before, has been decoded.
-    proved: FxHashSet<(u16, Mods)>,
+    /// Rows with modifiers of which some word, of this function or of one before, has been decoded,
+    /// and what their words have in common.
+    proved: Proved,
+    /// The words that end every text, and of which target they are.
+    ends: Option<(&'static str, [u128; 2])>,
 }
+
+type Proved = FxHashMap<(u16, Mods), Stem>;
 
 /// Places for the kinds that were encoded last.
 const LATEST: usize = 32;
@@ -59,7 +65,7 @@ pub fn merc_encode_and_decode(
 ) {
     let (target, body) = (options.target, &*code.body());
     words.clear();
-    let Words { all, code, proved } = &mut *words;
+    let Words { all, code, proved, ends } = &mut *words;
     *code = list.insts.len();
     all.resize(*code, 0);
     let encoder = Encoder { target, body, list: &list, decodes_all: options.verify_each };
@@ -70,7 +76,7 @@ pub fn merc_encode_and_decode(
             let mut proved = known.clone();
             encoder.encode(start, words, &mut proved).map(|()| proved)
         });
-        let merge = |piece: Result<_, _>| piece.map(|news: FxHashSet<_>| proved.extend(news));
+        let merge = |piece: Result<_, _>| piece.map(|news: Proved| proved.extend(news));
         pieces.into_iter().try_for_each(merge)
     } else {
         encoder.encode(0, all, proved)
@@ -78,8 +84,13 @@ pub fn merc_encode_and_decode(
     if let Err((message, at)) = done {
         return notes.fail(message, body.loc(list.insts[at]));
     }
-    if let Err(message) = pad(target, all) {
-        notes.fail(message, Loc::default());
+    let ends = match ends {
+        Some((name, ends)) if *name == target.name => Ok(*ends),
+        _ => end_words(target).inspect(|made| *ends = Some((target.name, *made))),
+    };
+    match ends {
+        Ok(ends) => pad_with(ends, all),
+        Err(message) => notes.fail(message, Loc::default()),
     }
 }
 
@@ -101,27 +112,42 @@ impl Encoder<'_> {
         &self,
         start: usize,
         words: &mut [u128],
-        proved: &mut FxHashSet<(u16, Mods)>,
+        proved: &mut Proved,
     ) -> Result<(), (String, usize)> {
         let Encoder { target, body, list, decodes_all } = *self;
         // Most are of a few kinds: which row and modifiers were seen last, by their low bits.
-        let mut latest = [None; LATEST];
+        let mut latest: [Option<((u16, ModsId), Stem)>; LATEST] = [None; LATEST];
+        let mut operands = SmallVec::<[Operand; 16]>::new();
         for (at, to) in (start..).zip(words) {
             let (id, pc) = (list.insts[at], at as u64 * WORD);
-            let inst = resolved(body, list, at).map_err(|message| (message, at))?;
-            let row = body.form(id);
-            let is_known = row.is_some_and(|row| {
-                let mods = body.inst(id).mods_id();
-                let latest = &mut latest[usize::from(row) % LATEST];
-                let is_latest = latest.replace((row, mods)) == Some((row, mods));
-                is_latest || !proved.insert((row, inst.mods))
-            });
-            let form = row.map(|row| target.table().form(row));
-            let word = word(target, form, &inst, pc).and_then(|word| match is_known {
-                true if !decodes_all => Ok(word),
-                _ => says_the_same(target, word, &inst, pc),
-            });
+            let (inst, row) = (body.inst(id), body.form(id));
+            let key = row.map(|row| (row, inst.mods_id()));
+            let latest = &mut latest[usize::from(row.unwrap_or(0)) % LATEST];
+            let stem = match (&latest, key) {
+                _ if decodes_all => None,
+                (Some((latest, stem)), Some(key)) if *latest == key => Some(*stem),
+                (_, Some((row, _))) => proved.get(&(row, *inst.mods())).copied(),
+                (_, None) => None,
+            };
+            if let (Some(key), Some(stem)) = (key, stem) {
+                *latest = Some((key, stem));
+                operands.clear();
+                operands.extend(inst.operands());
+                resolve(body, list, at, &mut operands).map_err(|message| (message, at))?;
+                if let Ok(word) = stem.word(target, (inst.guard, inst.control()), &operands, pc) {
+                    *to = word;
+                    continue;
+                }
+            }
+            let mut inst = inst.to_inst();
+            resolve(body, list, at, &mut inst.operands).map_err(|message| (message, at))?;
+            let stem = row.and_then(|row| target.stem(target.table().form(row), &inst));
+            let word = word(target, stem, &inst, pc);
+            let word = word.and_then(|word| says_the_same(target, word, &inst, pc));
             *to = word.map_err(|message| (message, at))?;
+            if let (Some(row), Some(stem)) = (row, stem) {
+                proved.insert((row, inst.mods), stem);
+            }
         }
         Ok(())
     }
@@ -136,16 +162,11 @@ pub fn encode(target: &Target, inst: &Inst, pc: u64) -> Result<u128, String> {
 }
 
 /// By the row of the instruction, where that is known.
-fn word(
-    target: &Target,
-    form: Option<&'static Form>,
-    inst: &Inst,
-    pc: u64,
-) -> Result<u128, String> {
-    let word = match form {
-        Some(form) => target.encode_by(form, inst, pc),
-        None => target.encode(inst, pc),
-    };
+fn word(target: &Target, stem: Option<Stem>, inst: &Inst, pc: u64) -> Result<u128, String> {
+    let by_row = stem.and_then(|stem| {
+        stem.word(target, (inst.guard, inst.control), &inst.operands, pc).ok()
+    });
+    let word = by_row.map_or_else(|| target.encode(inst, pc), Ok);
     word.map_err(|error| format!("cannot encode `{inst}`: {error}"))
 }
 
@@ -163,16 +184,21 @@ fn says_the_same(target: &Target, word: u128, inst: &Inst, pc: u64) -> Result<u1
 /// # Errors
 /// Never for a target that generates code.
 pub fn pad(target: &Target, words: &mut Vec<u128>) -> Result<(), String> {
-    let idle = Control { stall: 0, yield_: false, ..Control::default() };
-    let here = words.len() as u64 * WORD;
-    let branch = [Operand::Reg(RegUse::new(Reg::PT)), Operand::Addr(here)];
-    let branch = Inst { control: idle, ..Inst::new(Opcode::BRA, &[], 0, &branch) };
-    words.push(encode(target, &branch, here)?);
-    // The same word everywhere, and a third of a small function's.
-    let nop = Inst { control: idle, ..Inst::new(Opcode::NOP, &[], 0, &[]) };
-    let nop = encode(target, &nop, 0)?;
+    end_words(target).map(|ends| pad_with(ends, words))
+}
+
+fn pad_with([branch, nop]: [u128; 2], words: &mut Vec<u128>) {
+    words.push(branch);
     words.resize(words.len().next_multiple_of((ALIGN / WORD) as usize), nop);
-    Ok(())
+}
+
+/// A branch to itself, wherever it stands, and a NOP.
+fn end_words(target: &Target) -> Result<[u128; 2], String> {
+    let idle = Control { stall: 0, yield_: false, ..Control::default() };
+    let branch = [Operand::Reg(RegUse::new(Reg::PT)), Operand::Addr(0)];
+    let branch = Inst { control: idle, ..Inst::new(Opcode::BRA, &[], 0, &branch) };
+    let nop = Inst { control: idle, ..Inst::new(Opcode::NOP, &[], 0, &[]) };
+    Ok([encode(target, &branch, 0)?, encode(target, &nop, 0)?])
 }
 
 /// Whether two instructions differ in nothing but how operands are written.
@@ -233,20 +259,25 @@ fn meeting_place(body: &Body<'_>, code: &CodeList, join: BlockId, barrier: Optio
     }
 }
 
-/// The instruction at a place in the text with addresses in place of blocks, and zero for every
-/// symbol: a relocation or the linking of functions fills it in.
+/// Puts addresses in place of blocks in what the instruction at a place in the text has, and zero
+/// in place of every symbol: a relocation or the linking of functions fills it in.
 ///
 /// # Errors
 /// It names a block that is not there.
-fn resolved(body: &Body<'_>, code: &CodeList, at: usize) -> Result<Inst, String> {
-    let mut inst = body.inst(code.insts[at]).to_inst();
-    if inst.op == Opcode::BRX {
-        inst.operands.truncate(brx::TABLE);
-        inst.operands.push(table_start(at as u64 * WORD));
+fn resolve<const N: usize>(
+    body: &Body<'_>,
+    code: &CodeList,
+    at: usize,
+    operands: &mut SmallVec<[Operand; N]>,
+) -> Result<(), String> {
+    let op = body.op(code.insts[at]);
+    if op == Opcode::BRX {
+        operands.truncate(brx::TABLE);
+        operands.push(table_start(at as u64 * WORD));
     }
-    let is_branch = inst.op.is_branch();
-    let barrier = inst.operands.first().copied().filter(|_| inst.op == Opcode::BSSY);
-    for operand in &mut inst.operands {
+    let is_branch = op.is_branch();
+    let barrier = operands.first().copied().filter(|_| op == Opcode::BSSY);
+    for operand in operands {
         match *operand {
             Operand::Block(join) if barrier.is_some() => {
                 *operand = Operand::Addr(meeting_place(body, code, join, barrier));
@@ -264,5 +295,5 @@ fn resolved(body: &Body<'_>, code: &CodeList, at: usize) -> Result<Inst, String>
             _ => {}
         }
     }
-    Ok(inst)
+    Ok(())
 }

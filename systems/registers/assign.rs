@@ -151,11 +151,36 @@ fn by_width(input: &Input<'_, '_>, by_start: &[VRegId]) -> Option<Scratch<Vec<VR
     Some(order)
 }
 
-/// Places general registers: the best of several orders, until one needs as few as any can.
+/// Registers of a word.
+const FEW: u32 = 64;
+
+/// Places general registers. Most functions need so few that sets of them are one word: as long as
+/// there is a place for each class, the others would not be looked at.
 fn place_general(input: &Input<'_, '_>, by_start: &[VRegId]) -> Placed {
-    let (bound, least) = highest_pressure(input);
+    let pressure = highest_pressure(input);
+    let are_low = || {
+        let fixed = by_start.iter().filter_map(|leader| input.classes.class(*leader).fixed);
+        let wished = input.hints.values().flatten().copied();
+        fixed.chain(wished).all(|reg| u32::from(reg) < FEW)
+    };
+    if pressure.0 <= FEW && are_low() {
+        let placed = place_in_words::<1>(input, by_start, pressure);
+        if placed.failed.is_empty() {
+            return placed;
+        }
+    }
+    place_in_words::<4>(input, by_start, pressure)
+}
+
+/// The best of several orders, until one needs as few registers as any can. `bound` and `least` are
+/// those of [`highest_pressure`].
+fn place_in_words<const N: usize>(
+    input: &Input<'_, '_>,
+    by_start: &[VRegId],
+    (bound, least): (u32, u32),
+) -> Placed {
     let there = input.pool.most(input.limits);
-    let file: File<4> = File::new(input, RegFile::R, bound.min(there));
+    let file: File<N> = File::new(input, RegFile::R, bound.min(there));
     let points = input.ranges.points;
     if points > TRY_BOTH_BELOW || least > there {
         // One attempt is long, or none can succeed.

@@ -130,7 +130,7 @@ impl Known {
             return;
         }
         let word = |cell: cells::Cell| (cell.file() == RegFile::R).then_some(usize::from(cell.0));
-        cells::for_each_use(inst, |cell, _| {
+        cells::for_each_use(inst, |cell| {
             word(cell).into_iter().for_each(|at| self.zeros[at / 2] = None);
         });
         cells::for_each_def(inst, |cell| match (word(cell), cell.file()) {

@@ -80,13 +80,10 @@ pub fn for_each_def(inst: View<'_>, mut f: impl FnMut(Cell)) {
     inst.for_each_def(|r| of(r).for_each(&mut f));
 }
 
-/// Calls `f` for each cell that the instruction reads; the flag says that it is the guard.
+/// Calls `f` for each cell that the instruction reads, that of its guard first.
 #[inline]
-pub fn for_each_use(inst: View<'_>, mut f: impl FnMut(Cell, bool)) {
-    of(RegUse::new(inst.guard.reg)).for_each(|c| f(c, true));
-    for op in inst.sources() {
-        op.for_each_reg(|r| of(r).for_each(|c| f(c, false)));
-    }
+pub fn for_each_use(inst: View<'_>, mut f: impl FnMut(Cell)) {
+    inst.for_each_source(|r| of(r).for_each(&mut f));
 }
 
 /// Calls `f` for each cell that an instruction with these ports writes, with the result that is

@@ -130,7 +130,7 @@ impl Pending {
             wait |= uniform.fold(0, |all, (_, one)| all | one.reads);
         }
         let of = |c: Cell| self.of[timings.places().get(c)];
-        cells::for_each_use(inst, |c, _| wait |= of(c).result);
+        cells::for_each_use(inst, |c| wait |= of(c).result);
         cells::for_each_def(inst, |c| wait |= of(c).result | of(c).reads);
         for c in timings.arriving(inst) {
             wait |= of(*c).result | of(*c).reads;
@@ -165,7 +165,7 @@ impl Pending {
             // Without a scoreboard for reads, the result's covers them: sources are read before it
             // is written.
             let reads = if read != 0 { read } else { write };
-            cells::for_each_use(inst, |c, _| {
+            cells::for_each_use(inst, |c| {
                 if may_be_read_late(c, timing) {
                     self.of[timings.places().get(c)].reads |= reads;
                 }
@@ -203,16 +203,25 @@ pub fn advanced_scoreboards_and_opexes(code: Code<'_>, options: Read<'_, Options
     let mut waits = scratch!(Vec<u8>; 0; body.inst_count());
     // What long blocks leave behind that nothing outstanding has come to.
     let mut left: FxHashMap<BlockId, Pending> = FxHashMap::default();
+    // Blocks that nothing outstanding leaves, where none has come.
+    let mut quiet = scratch!(Vec<bool>; false; body.block_count());
     let nothing = Pending::new(&timings);
     let mut state = nothing.clone();
     for block in layout.iter() {
         state.set(&nothing);
         assign(&mut body, &timings, *block, reserved, &mut waits, &mut state);
+        quiet[block.0 as usize] = state.busy == 0;
         if body.block(*block).insts().len() >= LONG_BLOCK {
             left.insert(*block, state.clone());
         }
     }
     let leave = |block: BlockId, start: &Pending, state: &mut Pending| {
+        // What comes to a block only grows: so nothing has come to this one before, and what was
+        // noted of it holds.
+        if start.busy == 0 && quiet[block.0 as usize] {
+            state.set(start);
+            return;
+        }
         if start.busy == 0
             && let Some(left) = left.remove(&block)
         {
@@ -311,7 +320,7 @@ fn assign(
         } else if timing.write_sb || timing.read_sb {
             let (mut results, mut sources) = (false, false);
             cells::for_each_def(inst, |_| results = true);
-            cells::for_each_use(inst, |c, _| sources |= may_be_read_late(c, timing));
+            cells::for_each_use(inst, |c| sources |= may_be_read_late(c, timing));
             if (results || is_awaited(inst) || timing.always_writes()) && timing.write_sb {
                 control.write_sb = pool.take_for_result();
             }
@@ -360,7 +369,7 @@ impl Overwritten {
         let (first, timing) = (body.inst(insts[at]), timings.get(insts[at]));
         let mut sources = SmallVec::<[Cell; 16]>::new();
         let mut results = SmallVec::<[Cell; 16]>::new();
-        cells::for_each_use(first, |c, _| {
+        cells::for_each_use(first, |c| {
             if may_be_read_late(c, timing) {
                 sources.push(c)
             }
@@ -370,7 +379,7 @@ impl Overwritten {
             self.looked_at += 1;
             let inst = body.inst(*id);
             let (mut touches_result, mut overwrites) = (false, false);
-            cells::for_each_use(inst, |c, _| touches_result |= results.contains(&c));
+            cells::for_each_use(inst, |c| touches_result |= results.contains(&c));
             cells::for_each_def(inst, |c| {
                 touches_result |= results.contains(&c);
                 overwrites |= sources.contains(&c);
@@ -393,14 +402,14 @@ fn overwritten(body: &Body<'_>, insts: &[InstId], timings: &Timings) -> Scratch<
         let (inst, timing) = (body.inst(*id), timings.get(*id));
         let next = |of: &FxHashMap<Cell, usize>, c| of.get(&c).copied().unwrap_or(usize::MAX);
         let (mut overwrites, mut touches_result) = (usize::MAX, usize::MAX);
-        cells::for_each_use(inst, |c, _| {
+        cells::for_each_use(inst, |c| {
             if may_be_read_late(c, timing) {
                 overwrites = overwrites.min(next(&defined, c));
             }
         });
         cells::for_each_def(inst, |c| touches_result = touches_result.min(next(&touched, c)));
         all[at] = overwrites < touches_result;
-        cells::for_each_use(inst, |c, _| {
+        cells::for_each_use(inst, |c| {
             touched.insert(c, at);
         });
         cells::for_each_def(inst, |c| {

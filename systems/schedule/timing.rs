@@ -95,10 +95,10 @@ impl Named {
     }
 
     fn add(&mut self, inst: View<'_>) {
-        cells::for_each_use(inst, |c, _| self.places.add(c));
+        cells::for_each_use(inst, |c| self.places.add(c));
         cells::for_each_def(inst, |c| self.places.add(c));
         if inst.op.has(Props::GROUP) {
-            cells::for_each_use(inst, |c, _| self.products.push(c));
+            cells::for_each_use(inst, |c| self.products.push(c));
             cells::for_each_def(inst, |c| self.products.push(c));
         }
     }
