@@ -24,10 +24,10 @@ pub enum Kind {
     Reg,
     /// A register with a part of [`PARTS`].
     Part,
-    /// A register with any other part: in a side arena.
-    OtherPart,
     /// A descriptor in uniform registers.
     Desc,
+    /// A register with any other part: in a side arena.
+    OtherPart,
     /// A value below 2^32.
     Imm,
     /// A negative value that fits 32 bits.
@@ -51,25 +51,6 @@ pub enum Kind {
     /// In a side arena.
     Symbol,
 }
-
-const KINDS: [Kind; 16] = [
-    Kind::Reg,
-    Kind::Part,
-    Kind::OtherPart,
-    Kind::Desc,
-    Kind::Imm,
-    Kind::NegativeImm,
-    Kind::WideImm,
-    Kind::Const,
-    Kind::WideConst,
-    Kind::Mem,
-    Kind::Special,
-    Kind::Block,
-    Kind::Addr,
-    Kind::WideAddr,
-    Kind::Symbol,
-    Kind::Symbol,
-];
 
 /// The usual part selectors: a word names one by its place here.
 const PARTS: [Mod; 16] = [
@@ -167,7 +148,23 @@ impl Packed {
     /// What the word holds.
     #[inline]
     pub const fn kind(self) -> Kind {
-        KINDS[(self.0 >> 60) as usize]
+        match self.0 >> 60 {
+            0 => Kind::Reg,
+            1 => Kind::Part,
+            2 => Kind::Desc,
+            3 => Kind::OtherPart,
+            4 => Kind::Imm,
+            5 => Kind::NegativeImm,
+            6 => Kind::WideImm,
+            7 => Kind::Const,
+            8 => Kind::WideConst,
+            9 => Kind::Mem,
+            10 => Kind::Special,
+            11 => Kind::Block,
+            12 => Kind::Addr,
+            13 => Kind::WideAddr,
+            _ => Kind::Symbol,
+        }
     }
 
     const fn payload(self) -> u32 {

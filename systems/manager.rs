@@ -274,6 +274,10 @@ fn run_steps(
         let mut has_grown = false;
         // What a function has grown by goes to its tables before the next phase.
         while at < steps.end && !has_grown {
+            if running.iter().all(|running| running.has_nothing_at(at)) {
+                at += 1;
+                continue;
+            }
             if let Err(stopped) = stop.check() {
                 results.iter_mut().for_each(|result| *result = Err(stopped.into()));
                 return results;
@@ -304,12 +308,17 @@ impl Running<'_> {
         }
     }
 
+    /// Whether there is nothing at this place of the table, and no row of it is asked for.
+    fn has_nothing_at(&self, at: usize) -> bool {
+        let Step { system, dump, .. } = &self.steps[at];
+        system.is_none() && !dump && !self.options.statistics
+    }
+
     /// One phase, and its row where statistics are asked for.
     fn step(&mut self, at: usize, stats: &mut Vec<PhaseStat>) -> Result<(), PipelineError> {
-        let Step { system, dump, .. } = self.steps[at];
         if self.options.statistics {
             stats.push(self.measure_phase(at)?);
-        } else if system.is_some() || dump {
+        } else {
             self.run_phase(at)?;
         }
         Ok(())

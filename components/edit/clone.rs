@@ -23,7 +23,6 @@ use crate::operand::{Operand, RegUse};
 use crate::phis;
 use crate::register::{Reg, RegFile};
 use crate::work;
-use bitvec::vec::BitVec;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -73,7 +72,7 @@ type Place = (InstId, BlockId);
 /// own edits: other edits between two clones cost a walk over the function.
 pub struct Cloner {
     /// In SSA form: the registers whose cells are no values, beside those whose file says it.
-    fixed: Option<BitVec>,
+    fixed: Option<Vec<bool>>,
     /// By register the instructions that name it, with their blocks. Some may have changed since.
     places: Lists<Place>,
     /// The body's number when `places` was right.
@@ -145,7 +144,7 @@ impl Cloner {
 
     /// For a body in SSA form, with a bit for each register that is no value although it is of file
     /// R or P.
-    pub fn in_ssa(fixed: BitVec) -> Cloner {
+    pub fn in_ssa(fixed: Vec<bool>) -> Cloner {
         Cloner { fixed: Some(fixed), ..Cloner::outside_ssa() }
     }
 
@@ -219,7 +218,7 @@ impl Cloner {
 
     fn is_value(&self, body: &Body<'_>, v: VRegId) -> bool {
         let vreg = body.vreg(v);
-        let named = |fixed: &BitVec| !fixed.get(v.0 as usize).is_some_and(|fixed| *fixed);
+        let named = |fixed: &Vec<bool>| !fixed.get(v.0 as usize).is_some_and(|fixed| *fixed);
         matches!(vreg.file, RegFile::R | RegFile::P)
             && vreg.assigned.is_none()
             && self.fixed.as_ref().is_some_and(named)

@@ -9,7 +9,6 @@ use super::bits;
 use super::halves;
 use super::values::Values;
 use crate::analysis::Analyses;
-use bitvec::vec::BitVec;
 use orias_components::scratch;
 use orias_components::{
     BlockId, Body, Inst, InstId, Mod, Opcode, Operand, RegFile, RegFlags, RegUse, View, phis,
@@ -45,7 +44,7 @@ pub(super) fn drop_idle_masks(
         body.inst(phi).for_each_use(|r| mark(&mut wanted, r));
     }
     // Cells of which less than all bits were taken to be wanted.
-    let mut narrowed = scratch!(BitVec).fill_with(false, map.count());
+    let mut narrowed = scratch!(Vec<bool>; false; map.count());
     let mut idle = scratch!(Vec<(InstId, Operand)>);
     for block in order.iter().rev() {
         for id in body.block(BlockId(*block)).insts().iter().rev() {
@@ -54,16 +53,22 @@ pub(super) fn drop_idle_masks(
             let word = result.map(|cell| wanted[cell as usize]).filter(|word| *word != ALL);
             if let (Some(cell), Some(word)) = (result, word) {
                 idle.extend(copied(inst, word).map(|kept| (*id, kept)));
-                narrowed.set(cell as usize, true);
+                narrowed[cell as usize] = true;
             }
             // What is read before it is written is of no value.
             let mut is_late = false;
-            inst.for_each_use(|r| is_late |= map.cells(r).any(|cell| narrowed[cell as usize]));
+            let parts = wants_parts(inst, word);
+            let least = if parts { 0 } else { ALL };
+            inst.for_each_use(|r| {
+                for cell in map.cells(r) {
+                    is_late |= narrowed[cell as usize];
+                    wanted[cell as usize] |= least;
+                }
+            });
             if is_late && inst.op != Opcode::MOVPHI {
                 return 0;
             }
-            if !wants_parts(inst, word) {
-                inst.for_each_use(|r| mark(&mut wanted, r));
+            if !parts {
                 continue;
             }
             for at in usize::from(inst.defs)..inst.len() {
@@ -89,12 +94,18 @@ pub(super) fn drop_idle_masks(
 
 /// The word that is all that an instruction gives.
 fn word_result(inst: View<'_>) -> Option<RegUse> {
-    let mut results = inst.dests().filter(|result| *result != Operand::PT);
-    let (Some(Operand::Reg(r)), None, true) =
-        (results.next(), results.next(), inst.guard.is_always())
-    else {
+    if !inst.guard.is_always() {
         return None;
+    }
+    let r = match inst.defs {
+        0 => return None,
+        1 => inst.operand(0),
+        _ => {
+            let mut results = inst.dests().filter(|result| *result != Operand::PT);
+            results.next().filter(|_| results.next().is_none())?
+        }
     };
+    let Operand::Reg(r) = r else { return None };
     let is_word = r.reg.vreg().is_some() && r.reg.file() == RegFile::R && r.count == 1;
     is_word.then_some(r)
 }

@@ -21,7 +21,6 @@ use crate::knobs::Knob;
 use crate::notes::Notes;
 use crate::params::{Read, Write};
 use crate::ssa::{Fixed, Form, is_value};
-use bitvec::vec::BitVec;
 use orias_components::{
     BlockId, Body, Code, InstId, Opcode, Reg, RegFile, RegUse, VRegId, View, phis, scratch,
     scratch::Scratch,
@@ -110,7 +109,7 @@ struct Look<'a, 'w, 'm> {
     fixed: &'a Fixed,
     liveness: &'a Liveness,
     phis: &'a Phis,
-    once: &'a BitVec,
+    once: &'a [bool],
 }
 
 /// What phis take, by what they give.
@@ -371,9 +370,9 @@ fn ahead(goes: &mut [(Place, Place, InstId)]) {
 
 /// Uniform registers that one instruction writes, none of whose block reads them before it does:
 /// they hold what they do wherever in its block a reader stands.
-fn written_once(body: &Body<'_>) -> Scratch<BitVec> {
-    let mut taken = scratch!(BitVec).fill_with(false, body.vreg_count());
-    let mut once = scratch!(BitVec).fill_with(true, body.vreg_count());
+fn written_once(body: &Body<'_>) -> Scratch<Vec<bool>> {
+    let mut taken = scratch!(Vec<bool>; false; body.vreg_count());
+    let mut once = scratch!(Vec<bool>; true; body.vreg_count());
     let uniform = |r: RegUse| r.reg.vreg().filter(|_| r.reg.file() == RegFile::UR);
     let mut read = scratch!(Vec<VRegId>);
     for block in body.layout() {
@@ -381,16 +380,16 @@ fn written_once(body: &Body<'_>) -> Scratch<BitVec> {
             let inst = body.inst(*id);
             inst.for_each_use(|r| {
                 let first = uniform(r).filter(|v| !taken[v.0 as usize]);
-                read.extend(first.inspect(|v| taken.set(v.0 as usize, true)));
+                read.extend(first.inspect(|v| taken[v.0 as usize] = true));
             });
             inst.for_each_def(|r| {
-                if let Some(v) = uniform(r).filter(|v| taken.replace(v.0 as usize, true)) {
-                    once.set(v.0 as usize, false);
+                if let Some(v) = uniform(r).filter(|v| std::mem::replace(&mut taken[v.0 as usize], true)) {
+                    once[v.0 as usize] = false;
                 }
             });
         }
         // Read here, and written in another block yet.
-        read.drain(..).for_each(|v| taken.set(v.0 as usize, false));
+        read.drain(..).for_each(|v| taken[v.0 as usize] = false);
     }
     once
 }

@@ -124,17 +124,30 @@ fn replace(body: &mut Body<'_>, analyses: &mut Analyses) -> usize {
 /// Phis of one block to which some way brings the same.
 fn pairs(body: &Body<'_>) -> Scratch<Vec<(InstId, InstId)>> {
     let mut pairs = scratch!(Vec<(InstId, InstId)>);
+    let mut phis = scratch!(Vec<InstId>);
+    let mut from = scratch!(Vec<BlockId>);
+    // By phi, what each way brings.
+    let mut values = scratch!(Vec<Option<Operand>>);
     for &block in body.layout() {
         let insts = body.block(block).insts().iter().copied();
-        if body.block(block).preds().len() > MOST_WAYS {
+        phis.clear();
+        phis.extend(insts.take_while(|id| body.op(*id) == Opcode::MOVPHI).take(MOST));
+        let preds = body.block(block).preds().len();
+        if phis.len() < 2 || preds == 0 || preds > MOST_WAYS {
             continue;
         }
-        let of_block = insts.take_while(|id| body.op(*id) == Opcode::MOVPHI).take(MOST);
-        let phis = scratch!(Vec<InstId>).with(of_block);
+        from.clear();
+        from.extend(body.inst(phis[0]).blocks());
+        values.clear();
+        for &id in phis.iter() {
+            let phi = body.inst(id);
+            values.extend(from.iter().enumerate().map(|(at, from)| brought_at(phi, at, *from)));
+        }
+        let of = |at: usize| &values[at * from.len()..(at + 1) * from.len()];
         for (at, &one) in phis.iter().enumerate() {
-            for &other in &phis[at + 1..] {
-                let same = |from, value| brought(body.inst(other), from) == Some(value);
-                if ways(body.inst(one)).any(|(value, from)| same(from, value)) {
+            for (other_at, &other) in phis.iter().enumerate().skip(at + 1) {
+                let mut both = of(at).iter().zip(of(other_at));
+                if both.any(|(one, other)| one.is_some() && one == other) {
                     pairs.push((one, other));
                 }
             }
@@ -151,6 +164,15 @@ fn ways(phi: View<'_>) -> impl Iterator<Item = (Operand, BlockId)> {
 
 fn brought(phi: View<'_>, from: BlockId) -> Option<Operand> {
     ways(phi).find(|(_, block)| *block == from).map(|(value, _)| value)
+}
+
+/// The same, where that way is most likely the one of this number.
+fn brought_at(phi: View<'_>, at: usize, from: BlockId) -> Option<Operand> {
+    let value = usize::from(phi.defs) + 2 * at;
+    match phi.get(value + 1) {
+        Some(Operand::Block(block)) if block == from => phi.get(value),
+        _ => brought(phi, from),
+    }
 }
 
 /// The value that a phi makes.

@@ -2,7 +2,6 @@
 
 use crate::analysis::liveness::{Cell, CellMap};
 use crate::effects;
-use bitvec::vec::BitVec;
 use orias_components::scratch;
 use orias_components::scratch::Scratch;
 use orias_components::{BlockId, Body, Inst, InstId, Opcode, Operand, RegFlags, RegUse, View};
@@ -19,7 +18,7 @@ pub(crate) struct Values<'m> {
     writers: Scratch<Vec<u32>>,
     reads: Scratch<Vec<u32>>,
     /// By cell, whether a phi makes or takes it: what it becomes wants its register.
-    of_phi: Scratch<BitVec>,
+    of_phi: Scratch<Vec<bool>>,
     /// By instruction, those that nobody reads any more: their reads count no more, either. It ends
     /// where none is dead.
     dead: Scratch<Vec<bool>>,
@@ -113,7 +112,7 @@ impl<'m> Values<'m> {
         let mut writers = scratch!(Vec<u32>; 0; map.count());
         let mut reads = scratch!(Vec<u32>; 0; map.count());
         let mut again = scratch!(Vec<Cell>);
-        let mut of_phi = scratch!(BitVec).fill_with(false, map.count());
+        let mut of_phi = scratch!(Vec<bool>; false; map.count());
         for block in body.layout() {
             for id in body.block(*block).insts() {
                 let inst = body.inst(*id);
@@ -130,7 +129,7 @@ impl<'m> Values<'m> {
                 inst.for_each_use(|r| map.cells(r).for_each(|cell| reads[cell as usize] += 1));
                 if inst.op == Opcode::MOVPHI {
                     let mut mark =
-                        |r| map.cells(r).for_each(|cell| of_phi.set(cell as usize, true));
+                        |r| map.cells(r).for_each(|cell| of_phi[cell as usize] = true);
                     inst.for_each_def(&mut mark);
                     inst.for_each_use(&mut mark);
                 }

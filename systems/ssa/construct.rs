@@ -52,7 +52,7 @@ pub(crate) fn construct(body: &mut Body<'_>, analyses: &mut Analyses, first: VRe
     let dom = flow.dominators();
     let mut renamed = to_rename(body, map, &fixed, dom);
     renamed[..first.0 as usize].fill(false);
-    if !renamed.any() {
+    if !renamed.contains(&true) {
         return 0;
     }
     let again = body.layout().first().filter(|b| !body.block(**b).preds().is_empty());
@@ -73,7 +73,7 @@ pub(crate) fn construct(body: &mut Body<'_>, analyses: &mut Analyses, first: VRe
     let mut writer = Writer {
         map,
         renamed: &renamed,
-        taken: scratch!(BitVec).fill_with(false, body.vreg_count()),
+        taken: scratch!(Vec<bool>; false; body.vreg_count()),
         register: scratch!(Vec<Option<(Reg, u8)>>; None; values.len()),
         values,
         unwritten,
@@ -85,8 +85,8 @@ pub(crate) fn construct(body: &mut Body<'_>, analyses: &mut Analyses, first: VRe
 }
 
 /// The registers with a cell that is not written once, on every way to its readers, without guard.
-fn to_rename(body: &Body<'_>, map: &CellMap, fixed: &Fixed, dom: &Dominators) -> Scratch<BitVec> {
-    let mut renamed = scratch!(BitVec).fill_with(false, body.vreg_count());
+fn to_rename(body: &Body<'_>, map: &CellMap, fixed: &Fixed, dom: &Dominators) -> Scratch<Vec<bool>> {
+    let mut renamed = scratch!(Vec<bool>; false; body.vreg_count());
     // By cell: block and place of its definition.
     let mut home = scratch!(Vec<(u32, u32)>; (NONE, 0); map.count());
     for block in body.layout() {
@@ -97,7 +97,7 @@ fn to_rename(body: &Body<'_>, map: &CellMap, fixed: &Fixed, dom: &Dominators) ->
                 for cell in map.cells(r) {
                     let old = std::mem::replace(&mut home[cell as usize], (block.0, at as u32));
                     if old.0 != NONE || !kills(inst) {
-                        renamed.set(v.0 as usize, true);
+                        renamed[v.0 as usize] = true;
                     }
                 }
             });
@@ -118,7 +118,7 @@ fn to_rename(body: &Body<'_>, map: &CellMap, fixed: &Fixed, dom: &Dominators) ->
                         b => dom.dominates(b, block.0),
                     };
                     if !before {
-                        renamed.set(v.0 as usize, true);
+                        renamed[v.0 as usize] = true;
                     }
                 }
             });
@@ -126,7 +126,7 @@ fn to_rename(body: &Body<'_>, map: &CellMap, fixed: &Fixed, dom: &Dominators) ->
     }
     for v in 0..body.vreg_count() {
         if renamed[v] && !is_value(body, fixed, VRegId(v as u32)) {
-            renamed.set(v, false);
+            renamed[v] = false;
         }
     }
     renamed
@@ -143,7 +143,7 @@ struct Builder<'a, 'w> {
     body: &'a Body<'w>,
     map: &'a CellMap,
     flow: &'a ControlFlow,
-    renamed: &'a BitVec,
+    renamed: &'a [bool],
     /// Registers before it are values already.
     first: VRegId,
     values: Groups,
@@ -179,7 +179,7 @@ impl<'a, 'w> Builder<'a, 'w> {
         body: &'a Body<'w>,
         map: &'a CellMap,
         flow: &'a ControlFlow,
-        renamed: &'a BitVec,
+        renamed: &'a [bool],
         first: VRegId,
     ) -> Self {
         Builder {
@@ -433,14 +433,14 @@ impl<'a, 'w> Builder<'a, 'w> {
 struct Writer<'a, 'b, 'w> {
     body: &'b mut Body<'w>,
     map: &'a CellMap,
-    renamed: &'a BitVec,
+    renamed: &'a [bool],
     values: Groups,
     /// Values that nothing has written, in their order.
     unwritten: Scratch<Vec<Value>>,
     /// By the leader of a group: its register, and which cell of the old one is its first.
     register: Scratch<Vec<Option<(Reg, u8)>>>,
     /// Old registers that are one group's.
-    taken: Scratch<BitVec>,
+    taken: Scratch<Vec<bool>>,
 }
 
 impl Writer<'_, '_, '_> {
@@ -459,7 +459,7 @@ impl Writer<'_, '_, '_> {
             }
             let count = last - first + 1;
             let whole = count == old.cells;
-            let made = if whole && !self.taken.replace(id.0 as usize, true) {
+            let made = if whole && !std::mem::replace(&mut self.taken[id.0 as usize], true) {
                 (Reg::virt(old.file, id), 0)
             } else {
                 let align = match first {

@@ -108,7 +108,7 @@ struct Phis {
 
 /// All copies that there would be without coalescing, and the phis. Meeting registers are made.
 fn wanted(body: &mut Body<'_>, map: &CellMap) -> (Scratch<Vec<Wanted>>, Phis) {
-    let mut defined = scratch!(BitVec).fill_with(false, map.count());
+    let mut defined = scratch!(Vec<bool>; false; map.count());
     let mut with_phis = scratch!(Vec<BlockId>);
     let mut tied = scratch!(Vec<InstId>);
     // Phis that have brought nothing yet that something writes.
@@ -125,7 +125,7 @@ fn wanted(body: &mut Body<'_>, map: &CellMap) -> (Scratch<Vec<Wanted>>, Phis) {
             if inst.op == Opcode::MOVPHI && !brings(body, *id, &|r| is_written(map, &defined, r)) {
                 empty.push(*id);
             } else {
-                inst.for_each_def(|r| map.cells(r).for_each(|c| defined.set(c as usize, true)));
+                inst.for_each_def(|r| map.cells(r).for_each(|c| defined[c as usize] = true));
             }
         }
     }
@@ -137,7 +137,7 @@ fn wanted(body: &mut Body<'_>, map: &CellMap) -> (Scratch<Vec<Wanted>>, Phis) {
         empty.retain(|id| {
             let is_empty = !brings(body, *id, &|r| is_written(map, &defined, r));
             if !is_empty {
-                let set = |r| map.cells(r).for_each(|c| defined.set(c as usize, true));
+                let set = |r| map.cells(r).for_each(|c| defined[c as usize] = true);
                 body.inst(*id).for_each_def(set);
             }
             is_empty
@@ -194,7 +194,7 @@ fn wanted(body: &mut Body<'_>, map: &CellMap) -> (Scratch<Vec<Wanted>>, Phis) {
 }
 
 /// Whether something writes a cell of this register.
-fn is_written(map: &CellMap, defined: &BitVec, r: RegUse) -> bool {
+fn is_written(map: &CellMap, defined: &[bool], r: RegUse) -> bool {
     let mut cells = map.cells(r);
     !r.reg.is_zero() && cells.any(|c| defined.get(c as usize).is_none_or(|d| *d))
 }
