@@ -19,8 +19,7 @@ impl Target {
     /// The same of an instruction of a body, whose operands are these; not of BRX.
     pub fn takes_view(&self, inst: View<'_>, operands: &[Operand]) -> Option<&'static Form> {
         debug_assert!(inst.op != Opcode::BRX, "its ways are no operands of its word");
-        let found =
-            crate::memo::find_by(self, inst.op, inst.mods(), operands, || inst.to_inst());
+        let found = crate::memo::find_by(self, inst.op, inst.mods(), operands, || inst.to_inst());
         found.form.filter(|_| found.taken)
     }
 

@@ -6,8 +6,8 @@ use orias_components::pseudo::brx;
 use orias_components::{
     BlockId, Body, Control, Inst, InstId, Loc, Mods, ModsId, Opcode, Operand, Reader, Reg, RegUse,
 };
-use orias_targets::Target;
 use orias_targets::Stem;
+use orias_targets::Target;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -163,9 +163,8 @@ pub fn encode(target: &Target, inst: &Inst, pc: u64) -> Result<u128, String> {
 
 /// By the row of the instruction, where that is known.
 fn word(target: &Target, stem: Option<Stem>, inst: &Inst, pc: u64) -> Result<u128, String> {
-    let by_row = stem.and_then(|stem| {
-        stem.word(target, (inst.guard, inst.control), &inst.operands, pc).ok()
-    });
+    let by_row = stem
+        .and_then(|stem| stem.word(target, (inst.guard, inst.control), &inst.operands, pc).ok());
     let word = by_row.map_or_else(|| target.encode(inst, pc), Ok);
     word.map_err(|error| format!("cannot encode `{inst}`: {error}"))
 }

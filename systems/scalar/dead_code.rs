@@ -81,6 +81,7 @@ impl Clean {
     pub(super) fn unread_are_gone(&mut self, body: &Body<'_>, rewritten: bool) {
         self.rewritten = rewritten;
         self.unread = body.stamp();
+        self.unread_of = body.stamps().values;
         if !rewritten {
             // What is written once is read behind that, or nowhere: places add nothing.
             self.dead = body.stamp();
@@ -95,6 +96,8 @@ pub struct Clean {
     pub dead: u64,
     /// Nothing that nothing reads anywhere.
     unread: u64,
+    /// Of the same body: the number of its values.
+    unread_of: u64,
     /// Of the same body: whether some cell of a register is written more than once.
     rewritten: bool,
     /// No copy to propagate, and nothing to fold.
@@ -189,7 +192,13 @@ pub fn simple_live_dead(
     mut clean: Write<'_, Clean>,
     mut notes: Notes<'_>,
 ) {
-    notes.count(remove_unread(&mut code.body(), &mut analyses, &mut clean));
+    let mut body = code.body();
+    // Where only branches have changed, or gone, or instructions with them, a sweep finds at most
+    // what those read: the next one that has more to do finds it, too.
+    if clean.unread_of == body.stamps().values {
+        return;
+    }
+    notes.count(remove_unread(&mut body, &mut analyses, &mut clean));
 }
 
 /// How many instructions went, and whether some cell of a register is written more than once.

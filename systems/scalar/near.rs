@@ -383,7 +383,9 @@ fn written_once(body: &Body<'_>) -> Scratch<Vec<bool>> {
                 read.extend(first.inspect(|v| taken[v.0 as usize] = true));
             });
             inst.for_each_def(|r| {
-                if let Some(v) = uniform(r).filter(|v| std::mem::replace(&mut taken[v.0 as usize], true)) {
+                if let Some(v) =
+                    uniform(r).filter(|v| std::mem::replace(&mut taken[v.0 as usize], true))
+                {
                     once[v.0 as usize] = false;
                 }
             });

@@ -48,7 +48,8 @@ pub(super) fn rewrite_registers(
     let mut changed = 0;
     for _ in 0..MOST_CHANGES {
         let mut count = 0;
-        body.inst(id).for_each_source(|r| count += usize::from(copied_register(map, r, &find).is_some()));
+        body.inst(id)
+            .for_each_source(|r| count += usize::from(copied_register(map, r, &find).is_some()));
         if count == 0 {
             break;
         }

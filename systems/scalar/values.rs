@@ -128,8 +128,7 @@ impl<'m> Values<'m> {
                 });
                 inst.for_each_use(|r| map.cells(r).for_each(|cell| reads[cell as usize] += 1));
                 if inst.op == Opcode::MOVPHI {
-                    let mut mark =
-                        |r| map.cells(r).for_each(|cell| of_phi[cell as usize] = true);
+                    let mut mark = |r| map.cells(r).for_each(|cell| of_phi[cell as usize] = true);
                     inst.for_each_def(&mut mark);
                     inst.for_each_use(&mut mark);
                 }

@@ -85,7 +85,12 @@ pub(crate) fn construct(body: &mut Body<'_>, analyses: &mut Analyses, first: VRe
 }
 
 /// The registers with a cell that is not written once, on every way to its readers, without guard.
-fn to_rename(body: &Body<'_>, map: &CellMap, fixed: &Fixed, dom: &Dominators) -> Scratch<Vec<bool>> {
+fn to_rename(
+    body: &Body<'_>,
+    map: &CellMap,
+    fixed: &Fixed,
+    dom: &Dominators,
+) -> Scratch<Vec<bool>> {
     let mut renamed = scratch!(Vec<bool>; false; body.vreg_count());
     // By cell: block and place of its definition.
     let mut home = scratch!(Vec<(u32, u32)>; (NONE, 0); map.count());
