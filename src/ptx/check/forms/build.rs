@@ -17,6 +17,9 @@ const TABLE: &str = "src/ptx/check/forms.tbl";
 /// it made.
 const ASKED: [(&str, &str); 2] = [("ORIAS_ORDER", "-T,"), ("ORIAS_MAP", "-Map=")];
 
+/// Bytes of a huge page on x86-64.
+const HUGE_PAGE: u32 = 2 << 20;
+
 /// Types, layouts, state spaces, L2 priorities, operations on bits: fields whose choices are lists
 /// of words.
 const SEQUENCES: usize = 5;
@@ -93,6 +96,9 @@ fn link() {
     if is_musl {
         println!("cargo::rustc-link-arg-bin=orias=-B{}", linker.display());
         println!("cargo::rustc-link-arg-bin=orias=-fuse-ld=lld");
+        // Code and data lie in huge pages as they do in the file: where the system keeps that in
+        // such ones, it maps them as a whole (see `give` in src/release.sh).
+        println!("cargo::rustc-link-arg-bin=orias=-Wl,-z,max-page-size={HUGE_PAGE}");
     }
     for (name, option) in ASKED {
         println!("cargo::rerun-if-env-changed={name}");
