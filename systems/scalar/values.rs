@@ -92,7 +92,7 @@ impl News {
 }
 
 /// What an instruction reads, or read.
-pub(crate) struct Reads(SmallVec<[RegUse; 6]>);
+pub(crate) struct Reads(SmallVec<[RegUse; 16]>);
 
 impl Reads {
     pub fn of(inst: View<'_>) -> Reads {
