@@ -46,7 +46,7 @@ fn parts_and_phases_have_medians_between_their_quartiles() {
 
 #[test]
 fn a_phase_without_which_code_is_worse_is_seen_to_be_worth_it() {
-    let text = bench(&["--versus", "--disable-phase=ConvertToUniformReg", &corpus("gemm_tiled")]);
+    let text = bench(&["--versus", "--disable-phase=ConvertToUniformReg", &corpus("image_u8")]);
     let [with, without, ..] = row(&text, "registers")[..] else { panic!("{text}") };
     assert!(number(without) > number(with), "{text}");
     let [with, without, ..] = row(&text, "estimated cycles")[..] else { panic!("{text}") };
