@@ -10,7 +10,7 @@
 //! have to wait for the read.
 
 use super::coalesce::Classes;
-use super::limits::{FIRST_OF_GROUPS, FIRST_UNIFORM, Limits, STACK_POINTER};
+use super::limits::{FIRST_OF_GROUPS, FIRST_UNIFORM, Limits, STACK_POINTER, as_cheap_as};
 use super::occupancy::{Mask, Occupancy};
 use super::pool::Pool;
 use super::ranges::Ranges;
@@ -33,9 +33,6 @@ pub struct Assignment {
     /// Highest general register + 1.
     pub general: u32,
 }
-
-/// A warp gets registers by so many a thread: a few less are as many.
-const REGISTERS_TOGETHER: u32 = 8;
 
 /// Functions with more points than this get one attempt only.
 const TRY_BOTH_BELOW: u32 = 100_000;
@@ -187,7 +184,7 @@ fn place_in_words<const N: usize>(
         return place_all(input, file.careful(points, bound), by_start);
     }
     let first = place_all(input, file.clone().careful(points, bound), by_start);
-    let enough = least.next_multiple_of(REGISTERS_TOGETHER);
+    let enough = as_cheap_as(least);
     let good = |placed: &Placed| placed.failed.is_empty() && placed.used <= enough;
     if good(&first) {
         return first;

@@ -11,6 +11,15 @@ use orias_components::RegFile;
 /// R1 counts 4.
 const COUNTED_EXTRA: u32 = 2;
 
+/// A warp gets general registers by so many a thread (256 a warp: the CUDA Programming Guide's table
+/// of compute capabilities, from 3.0 on): a few less are as many.
+const REGISTERS_TOGETHER: u32 = 8;
+
+/// The most registers (the highest + 1) for which a warp gets no more than for these.
+pub fn as_cheap_as(used: u32) -> u32 {
+    (used + COUNTED_EXTRA).next_multiple_of(REGISTERS_TOGETHER) - COUNTED_EXTRA
+}
+
 /// The count of a function in which nothing or only R0 and R1 are used. Observed: ptxas 13.0.88,
 /// sm_90a.
 const LEAST_COUNTED: u32 = 4;
@@ -89,4 +98,17 @@ impl Limits {
 /// `EIATTR_REGCOUNT` of a function whose highest general register is `highest`.
 pub fn counted(highest: Option<u32>) -> u32 {
     highest.map_or(0, |r| r + 1 + COUNTED_EXTRA).max(LEAST_COUNTED)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_warp_pays_is_the_count_with_what_the_hardware_keeps() {
+        // Counted 32 both, and 33 would be paid as 40.
+        assert_eq!(as_cheap_as(25), 30);
+        assert_eq!(as_cheap_as(30), 30);
+        assert_eq!(as_cheap_as(31), 38);
+    }
 }
