@@ -11,8 +11,8 @@ use orias_components::RegFile;
 /// R1 counts 4.
 const COUNTED_EXTRA: u32 = 2;
 
-/// A warp gets general registers by so many a thread (256 a warp: the CUDA Programming Guide's table
-/// of compute capabilities, from 3.0 on): a few less are as many.
+/// A warp gets general registers by so many a thread (256 a warp: the CUDA Programming Guide's
+/// table of compute capabilities, from 3.0 on): a few less are as many.
 const REGISTERS_TOGETHER: u32 = 8;
 
 /// The most registers (the highest + 1) for which a warp gets no more than for these.
