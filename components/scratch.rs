@@ -98,15 +98,17 @@ impl<T: Ord> Empty for BinaryHeap<T> {
 }
 
 /// What one place of the code has been given back, in one thread. It does not end with the thread
-/// by itself: hundreds of destructors would take longer to note than a small function's phases.
-#[derive(Debug)]
-pub struct Shelf<C>(RefCell<ManuallyDrop<Vec<C>>>);
+/// by itself: hundreds of destructors would take longer to note than a small function's phases. One
+/// that was given nothing is all zeros, so that a thread that begins copies nothing for it and
+/// touches no memory.
+#[allow(clippy::box_collection)] // An empty list is not all zeros: its pointer is none to null.
+pub struct Shelf<C>(ManuallyDrop<Cell<Option<Box<Vec<C>>>>>);
 
 impl<C> Shelf<C> {
     /// Nothing yet.
     #[allow(clippy::new_without_default)] // Made by the macro alone, as a constant.
     pub const fn new() -> Shelf<C> {
-        Shelf(RefCell::new(ManuallyDrop::new(Vec::new())))
+        Shelf(ManuallyDrop::new(Cell::new(None)))
     }
 }
 
@@ -117,8 +119,7 @@ trait Clear {
 
 impl<C: 'static> Clear for LocalKey<Shelf<C>> {
     fn clear(&'static self) {
-        let all = self.with(|shelf| std::mem::take(&mut **shelf.0.borrow_mut()));
-        drop(all);
+        drop(self.with(|shelf| shelf.0.take()));
     }
 }
 
@@ -182,21 +183,28 @@ impl<C: Empty + 'static> Scratch<C> {
 /// The last that the shelf was given.
 #[inline(never)]
 fn kept<C: Empty + 'static>(shelf: &'static LocalKey<Shelf<C>>) -> C {
-    shelf.with(|shelf| shelf.0.borrow_mut().pop()).unwrap_or_default()
+    let last = shelf.with(|shelf| {
+        let mut kept = shelf.0.take()?;
+        let last = kept.pop();
+        shelf.0.set(Some(kept));
+        last
+    });
+    last.unwrap_or_default()
 }
 
 /// Puts a collection on the shelf.
 #[inline(never)]
 fn give<C: Empty + 'static>(shelf: &'static LocalKey<Shelf<C>>, mut inner: C) {
     inner.empty();
-    shelf.with(|kept| {
-        let mut kept = kept.0.borrow_mut();
+    shelf.with(|place| {
         // Where the thread ends and its shelves are cleared, nothing is kept any more.
         let note = |all: &RefCell<Shelves>| all.borrow_mut().0.push(shelf);
-        let is_kept = kept.capacity() > 0 || SHELVES.try_with(note).is_ok();
-        if is_kept && kept.len() < MOST_KEPT {
+        let first = || SHELVES.try_with(note).is_ok().then(Box::default);
+        let Some(mut kept) = place.0.take().or_else(first) else { return };
+        if kept.len() < MOST_KEPT {
             kept.push(inner);
         }
+        place.0.set(Some(kept));
     });
 }
 

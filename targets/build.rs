@@ -1,5 +1,5 @@
-//! Turns `tables/*.isa` into a file of bytes for each SM, `$OUT_DIR/smNN.table`, which `load.rs`
-//! reads, and names of operands into constants, `slots.rs`; `tables/latency` into another file of
+//! Turns `tables/*.isa` into a file of bytes and one of text for each SM, `$OUT_DIR/smNN.table` and
+//! `smNN.text`, which `load.rs` reads, and names of operands into constants, `slots.rs`; `tables/latency` into another file of
 //! bytes, `smNN.latency`, for `latency/mod.rs`, `tables/seen` into a third, `smNN.seen`, for
 //! `seen.rs`, and the rows of `tables/habits` into `smNN.habits`, for `habits.rs`.
 
@@ -59,7 +59,9 @@ fn main() {
             let (ports, of) = ports::Ports::of(&table);
             let latencies = latency::write(Path::new("tables"), generation.sm, &ports)?;
             let seen = seen::write(Path::new("tables"), generation.sm, &table)?;
-            Ok([(write::write(&table, &of)?, "table"), (latencies, "latency"), (seen, "seen")])
+            let (table, text) = write::write(&table, &of)?;
+            let text = (text.into_bytes(), "text");
+            Ok([(table, "table"), text, (latencies, "latency"), (seen, "seen")])
         });
         match made {
             Ok(made) => {

@@ -111,7 +111,7 @@ pub(crate) struct Data {
     numbered: &'static [[u8; 2]],
     heads: &'static [[u8; FORM]],
     ends: &'static [[u8; 4]],
-    text: &'static [u8],
+    text: &'static str,
     words: Reader,
     options: Reader,
     fields: Reader,
@@ -156,8 +156,8 @@ fn numbers([a, b, c, d]: [u8; 4]) -> (u16, u16) {
 }
 
 impl Data {
-    /// The sections of a table's bytes.
-    pub fn read(bytes: &'static [u8]) -> Result<Data> {
+    /// The sections of a table's bytes, and its strings.
+    pub fn read(bytes: &'static [u8], text: &'static str) -> Result<Data> {
         let mut r = Reader { bytes };
         let mut lengths = [0; SECTIONS];
         for length in &mut lengths {
@@ -169,7 +169,7 @@ impl Data {
                 r.bytes.split_at_checked(length).ok_or("a section ends too early")?;
             (*section, r.bytes) = (head, tail);
         }
-        let [opcodes, starts, numbered, heads, ends, text, parts @ .., specials] = sections;
+        let [opcodes, starts, numbered, heads, ends, parts @ .., specials] = sections;
         let [words, options, fields, slots, ports, tests, aliases] =
             parts.map(|bytes| Reader { bytes });
         Ok(Data {
@@ -216,10 +216,6 @@ impl Data {
     }
 
     fn text(&self, at: u16) -> Result<&'static str> {
-        std::str::from_utf8(self.bytes(at)?).map_err(|e| e.to_string())
-    }
-
-    fn bytes(&self, at: u16) -> Result<&'static [u8]> {
         let end = |at: usize| self.ends.get(at).map(|end| u32::from_le_bytes(*end) as usize);
         let start = (at as usize).checked_sub(1).map_or(Some(0), end);
         let place = start.zip(end(at as usize)).ok_or("a string beyond the list")?;
@@ -321,7 +317,7 @@ impl Data {
     /// The number of a special register, without a list of all.
     pub fn special(&self, name: &str) -> Option<u8> {
         let all = self.specials.iter().map(|bytes| numbers(*bytes));
-        let mut named = all.filter(|(_, at)| self.bytes(*at).is_ok_and(|n| n == name.as_bytes()));
+        let mut named = all.filter(|(_, at)| self.text(*at).is_ok_and(|n| n == name));
         named.next().map(|(number, _)| number as u8)
     }
 

@@ -24,10 +24,11 @@ pub(crate) mod write;
 use orias_components::{Mod, Opcode};
 use std::path::Path;
 
-/// What a folder of rows makes for an SM: the bytes of its table, of its latencies, and of what was
-/// seen.
+/// What a folder of rows makes for an SM: the bytes of its table with the strings, of its
+/// latencies, and of what was seen.
 pub(crate) struct Bytes {
     pub table: Vec<u8>,
+    pub text: String,
     pub latencies: Vec<u8>,
     pub seen: Vec<u8>,
 }
@@ -39,5 +40,6 @@ pub(crate) fn compile(folder: &Path, sm: u16) -> Result<Bytes, String> {
     let (ports, of) = ports::Ports::of(&table);
     let latencies = latency::write(folder, sm, &ports)?;
     let seen = seen::write(folder, sm, &table)?;
-    Ok(Bytes { table: write::write(&table, &of)?, latencies, seen })
+    let (table, text) = write::write(&table, &of)?;
+    Ok(Bytes { table, text, latencies, seen })
 }

@@ -20,9 +20,9 @@ pub struct Table {
 }
 
 impl Table {
-    /// From the bytes of the table and those of what was seen.
-    fn read(bytes: &'static [u8], seen: &'static [u8]) -> load::Result<Table> {
-        let data = Data::read(bytes)?;
+    /// From the bytes of the table with its strings, and those of what was seen.
+    fn read(bytes: &'static [u8], text: &'static str, seen: &'static [u8]) -> load::Result<Table> {
+        let data = Data::read(bytes, text)?;
         let forms = vec![OnceLock::new(); data.len()];
         Ok(Table { data, forms, specials: OnceLock::new(), seen: Seen::read(seen)? })
     }
@@ -98,7 +98,8 @@ macro_rules! tables {
         $(static $name: LazyLock<Table> = LazyLock::new(|| {
             let table = include_bytes!(concat!(env!("OUT_DIR"), $file, ".table"));
             let seen = include_bytes!(concat!(env!("OUT_DIR"), $file, ".seen"));
-            Table::read(table, seen).expect("a test reads every table")
+            let text = include_str!(concat!(env!("OUT_DIR"), $file, ".text"));
+            Table::read(table, text, seen).expect("a test reads every table")
         });)*
     };
 }
@@ -361,7 +362,7 @@ impl Target {
     /// What is wrong with a row, with its place.
     pub fn with_rows(&self, folder: &std::path::Path) -> Result<&'static Target, String> {
         let made = crate::rows::compile(folder, self.sm as u16)?;
-        let table = Table::read(made.table.leak(), made.seen.leak())?;
+        let table = Table::read(made.table.leak(), made.text.leak(), made.seen.leak())?;
         table.check()?;
         let latencies = Latencies::read(self.sm, made.latencies.leak());
         let table = Source::Read(Box::leak(Box::new(table)), Box::leak(Box::new(latencies)));

@@ -74,7 +74,7 @@ pub(crate) fn construct(body: &mut Body<'_>, analyses: &mut Analyses, first: VRe
         map,
         renamed: &renamed,
         taken: scratch!(Vec<bool>; false; body.vreg_count()),
-        register: scratch!(Vec<Option<(Reg, u8)>>; None; values.len()),
+        register: scratch!(Vec<(Reg, u8)>; NO_REGISTER; values.len()),
         values,
         unwritten,
         body,
@@ -156,6 +156,8 @@ struct Builder<'a, 'w> {
     unwritten: Scratch<Vec<Value>>,
     /// By cell: its value where the walk is.
     current: Scratch<Vec<Value>>,
+    /// Something asks for what cells held before the block where the walk is.
+    keeps_before: bool,
     phis: Scratch<Vec<Phi>>,
     /// By phi: what each predecessor brings.
     brought: Scratch<Lists<(Value, BlockId)>>,
@@ -196,6 +198,7 @@ impl<'a, 'w> Builder<'a, 'w> {
             values: Groups::new(),
             unwritten: scratch!(Vec<Value>),
             current: scratch!(Vec<Value>; NONE; map.count()),
+            keeps_before: false,
             phis: scratch!(Vec<Phi>),
             brought: scratch!(Lists<(Value, BlockId)>),
             phis_of: scratch!(Lists<u32>).of(flow.graph().len()),
@@ -265,18 +268,21 @@ impl<'a, 'w> Builder<'a, 'w> {
                 children.push(above, block.0);
             }
         }
-        // What cells held before; a block's entries go when the walk leaves it.
+        // What cells held before; a block's entries go when the walk leaves it. Where nothing is
+        // entered behind it, nothing asks for them: most of a function without branches.
         let mut before = scratch!(Vec<(Cell, Value)>);
-        let mut stack = scratch!(Vec<(u32, usize)>);
+        let mut stack = scratch!(Vec<(u32, usize, bool)>);
         let mut at = children.first(self.flow.graph().entry);
-        stack.push((at, 0));
+        stack.push((at, 0, false));
         self.enter(self.flow.graph().entry, &mut before);
-        while let Some((next, mark)) = stack.last_mut() {
+        while let Some((next, mark, is_asked_for)) = stack.last_mut() {
             at = *next;
             match children.get(at) {
                 Some((block, rest)) => {
                     *next = rest;
-                    stack.push((children.first(block), before.len()));
+                    let is_asked_for = *is_asked_for || children.get(rest).is_some();
+                    stack.push((children.first(block), before.len(), is_asked_for));
+                    self.keeps_before = is_asked_for;
                     self.enter(block, &mut before);
                 }
                 None => {
@@ -291,7 +297,10 @@ impl<'a, 'w> Builder<'a, 'w> {
 
     fn set(&mut self, cell: Cell, value: Value, before: &mut Vec<(Cell, Value)>) {
         work::add(1);
-        before.push((cell, std::mem::replace(&mut self.current[cell as usize], value)));
+        let old = std::mem::replace(&mut self.current[cell as usize], value);
+        if self.keeps_before {
+            before.push((cell, old));
+        }
     }
 
     fn enter(&mut self, block: u32, before: &mut Vec<(Cell, Value)>) {
@@ -435,6 +444,9 @@ impl<'a, 'w> Builder<'a, 'w> {
     }
 }
 
+/// No register has so many cells.
+const NO_REGISTER: (Reg, u8) = (Reg::RZ, u8::MAX);
+
 struct Writer<'a, 'b, 'w> {
     body: &'b mut Body<'w>,
     map: &'a CellMap,
@@ -442,8 +454,9 @@ struct Writer<'a, 'b, 'w> {
     values: Groups,
     /// Values that nothing has written, in their order.
     unwritten: Scratch<Vec<Value>>,
-    /// By the leader of a group: its register, and which cell of the old one is its first.
-    register: Scratch<Vec<Option<(Reg, u8)>>>,
+    /// By the leader of a group: its register, and which cell of the old one is its first; none
+    /// yet is [`NO_REGISTER`].
+    register: Scratch<Vec<(Reg, u8)>>,
     /// Old registers that are one group's.
     taken: Scratch<Vec<bool>>,
 }
@@ -455,7 +468,7 @@ impl Writer<'_, '_, '_> {
             return RegUse::new(Reg::RZ);
         };
         let leader = self.values.leader(value);
-        if self.register[leader as usize].is_none() {
+        if self.register[leader as usize] == NO_REGISTER {
             let old = *self.body.vreg(id);
             let cells = |v| self.map.vreg(self.values.cell(v)).map_or(0, |(_, cell)| cell);
             let (mut first, mut last) = (u8::MAX, 0);
@@ -474,12 +487,10 @@ impl Writer<'_, '_, '_> {
                 };
                 (self.body.new_vreg(old.file, count, align), first)
             };
-            self.register[leader as usize] = Some(made);
+            self.register[leader as usize] = made;
         }
-        match self.register[leader as usize] {
-            Some((reg, first)) => RegUse::at(reg, cell - first, 1),
-            None => RegUse::new(Reg::RZ),
-        }
+        let (reg, first) = self.register[leader as usize];
+        RegUse::at(reg, cell - first, 1)
     }
 
     /// An operand's values as a register; where they share none, one that copies bring together.

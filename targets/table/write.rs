@@ -5,17 +5,17 @@
 //! All numbers are little-endian; opcodes and modifiers are those of `components`. A table is the
 //! lengths of its sections ([`SECTIONS`] of them, four bytes each), then the sections: by opcode
 //! its first form and the one past its last; by value of a word's low twelve bits the first of its
-//! forms in the next section; those; forms ([`FORM`] bytes each); where each string ends; strings;
-//! then what forms consist of: words (modifiers), options, fields, slots, ports, tests, aliases; at
-//! last special registers. What repeats stands once. Runs are named by the byte at which they begin
-//! in their section.
+//! forms in the next section; those; forms ([`FORM`] bytes each); where each string ends; then what
+//! forms consist of: words (modifiers), options, fields, slots, ports, tests, aliases; at last
+//! special registers. What repeats stands once. Runs are named by the byte at which they begin in
+//! their section. The strings are a text of their own: nothing has to look whether it is one.
 
 use super::model::{Bits, Cells, Flags, Form, Hide, Kind, ModField, Slot, Table};
 use super::ports::OfForm;
 use super::{Mod, Opcode, latency};
 use std::collections::BTreeMap;
 
-pub const SECTIONS: usize = 14;
+pub const SECTIONS: usize = 13;
 
 /// Bytes of a form.
 pub const FORM: usize = 80;
@@ -74,8 +74,8 @@ pub fn order(table: &Table) -> Vec<usize> {
     order
 }
 
-/// The bytes of a table; `ports` are those of its forms, in their order.
-pub fn write(table: &Table, ports: &[OfForm]) -> Result<Vec<u8>, String> {
+/// The bytes of a table, and its strings; `ports` are those of its forms, in their order.
+pub fn write(table: &Table, ports: &[OfForm]) -> Result<(Vec<u8>, String), String> {
     let forms: Vec<(&Form, &OfForm)> =
         order(table).into_iter().map(|at| (&table.forms[at], &ports[at])).collect();
     let mut w = Writer::default();
@@ -88,9 +88,9 @@ pub fn write(table: &Table, ports: &[OfForm]) -> Result<Vec<u8>, String> {
         put16(&mut specials, *number);
         put16(&mut specials, w.string(name));
     }
-    let (mut ends, mut text) = (Vec::new(), Vec::new());
+    let (mut ends, mut text) = (Vec::new(), String::new());
     for string in &w.strings {
-        text.extend_from_slice(string.as_bytes());
+        text.push_str(string);
         put32(&mut ends, text.len() as u32);
     }
     let numbers: Vec<u16> = forms.iter().map(|(form, _)| form.fixed as u16 & 0xfff).collect();
@@ -101,7 +101,6 @@ pub fn write(table: &Table, ports: &[OfForm]) -> Result<Vec<u8>, String> {
         &numbered,
         &heads,
         &ends,
-        &text,
         &w.words.bytes,
         &w.options.bytes,
         &w.fields.bytes,
@@ -114,7 +113,7 @@ pub fn write(table: &Table, ports: &[OfForm]) -> Result<Vec<u8>, String> {
     let mut out = Vec::new();
     sections.iter().for_each(|section| put32(&mut out, section.len() as u32));
     sections.iter().for_each(|section| out.extend_from_slice(section));
-    Ok(out)
+    Ok((out, text))
 }
 
 /// The first form of each opcode, and the one past its last.
