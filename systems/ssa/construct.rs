@@ -384,8 +384,9 @@ impl<'a, 'w> Builder<'a, 'w> {
         if self.is_renamed(RegUse::new(inst.guard.reg)) {
             self.read(RegUse::new(inst.guard.reg), before);
         }
-        // The destinations' values are there for what follows, and not for the sources.
-        let mut written = SmallVec::<[(Cell, Value); 4]>::new();
+        // The destinations' values are there for what follows, and not for the sources. Of each
+        // whether it is an upper word.
+        let mut written = SmallVec::<[(Cell, Value, bool); 4]>::new();
         for (at, operand) in inst.operands().enumerate() {
             operand.for_each_reg(|r| {
                 if !self.is_renamed(r) {
@@ -396,10 +397,11 @@ impl<'a, 'w> Builder<'a, 'w> {
                     return;
                 }
                 let first = self.registers.len();
-                for cell in self.map.cells(r) {
+                let is_pair = r.reg.vreg().is_some_and(|v| self.body.vreg(v).cells == 2);
+                for (cell, word) in self.map.cells(r).zip(r.cell..) {
                     let value = self.values.add(cell);
                     self.registers.push(value);
-                    written.push((cell, value));
+                    written.push((cell, value, is_pair && word == 1));
                 }
                 self.values.join(&self.registers[first..]);
             });
@@ -407,11 +409,12 @@ impl<'a, 'w> Builder<'a, 'w> {
         if !kills(inst) {
             self.tie(id, inst, before);
         }
-        for &(cell, value) in &written {
+        for &(cell, value, is_upper) in &written {
             self.set(cell, value, before);
             // The upper word comes behind the lower one's carry.
-            if let Some(low) = cell.checked_sub(1) {
-                self.join_words((low, self.current[low as usize]), Some((cell, value)));
+            let low = cell.wrapping_sub(1);
+            if is_upper && self.current[low as usize] != NONE {
+                self.values.join(&[self.current[low as usize], value]);
             }
         }
     }
@@ -462,17 +465,15 @@ struct Writer<'a, 'b, 'w> {
 }
 
 impl Writer<'_, '_, '_> {
-    /// The register and cell of a value.
-    fn place(&mut self, value: Value) -> RegUse {
-        let Some((id, cell)) = self.map.vreg(self.values.cell(value)) else {
-            return RegUse::new(Reg::RZ);
-        };
+    /// The register and cell of a value of a register's cell.
+    fn place(&mut self, value: Value, (id, cell): (VRegId, u8)) -> RegUse {
         let leader = self.values.leader(value);
         if self.register[leader as usize] == NO_REGISTER {
             let old = *self.body.vreg(id);
-            let cells = |v| self.map.vreg(self.values.cell(v)).map_or(0, |(_, cell)| cell);
+            // The values of a group are of one register.
+            let base = self.map.first(id);
             let (mut first, mut last) = (u8::MAX, 0);
-            for cell in self.values.members(value).map(cells) {
+            for cell in self.values.members(value).map(|v| (self.values.cell(v) - base) as u8) {
                 (first, last) = (first.min(cell), last.max(cell));
             }
             let count = last - first + 1;
@@ -501,8 +502,10 @@ impl Writer<'_, '_, '_> {
         split: bool,
         copies: &mut Vec<InstId>,
     ) -> RegUse {
+        let Some(id) = r.reg.vreg() else { return r };
+        let of = |word: usize| (id, r.cell + word as u8);
         if !split {
-            let place = self.place(values[0]);
+            let place = self.place(values[0], of(0));
             return RegUse { count: r.count, flags: r.flags, ..place };
         }
         let file = r.reg.file();
@@ -511,7 +514,7 @@ impl Writer<'_, '_, '_> {
         let any = values.iter().any(|value| is_written(self, value));
         for (cell, value) in values.iter().enumerate() {
             let from = match is_written(self, value) {
-                true => self.place(*value),
+                true => self.place(*value, of(cell)),
                 // Nobody asks what was in it.
                 false if any => continue,
                 false => RegUse::new(Reg::zero(file)),
@@ -590,12 +593,13 @@ impl Writer<'_, '_, '_> {
         let mut pairs = scratch!(Vec<(Option<RegUse>, BlockId)>);
         let mut ways = scratch!(Vec<(Value, BlockId)>);
         for (number, phi) in (0..).zip(phis).filter(|(_, phi)| phi.value != NONE) {
-            let to = self.place(phi.value);
+            let Some(of) = self.map.vreg(phi.cell) else { continue };
+            let to = self.place(phi.value, of);
             ways.clear();
             ways.extend(brought.iter(number));
             pairs.clear();
             for (value, block) in ways.iter().rev() {
-                let value = (*value != NONE).then(|| self.place(*value));
+                let value = (*value != NONE).then(|| self.place(*value, of));
                 pairs.push((value, *block));
             }
             // Ways that nothing takes bring nothing.
