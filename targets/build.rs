@@ -1,7 +1,7 @@
 //! Turns `tables/*.isa` into a file of bytes and one of text for each SM, `$OUT_DIR/smNN.table` and
 //! `smNN.text`, which `load.rs` reads, and names of operands into constants, `slots.rs`;
 //! `tables/latency` into another file of bytes, `smNN.latency`, for `latency/mod.rs`, `tables/seen`
-//! into a third, `smNN.seen`, for `seen.rs`, and the rows of `tables/habits` into `smNN.habits`, for
+//! into a third, `smNN.seen`, for `seen.rs`, and `tables/habits` into `smNN.habits`, for
 //! `habits.rs`.
 
 #[path = "table/field.rs"]
