@@ -30,7 +30,7 @@ static ALLOCATOR: allocator::FewSizes = allocator::FewSizes;
 const KERNELS: usize = 1000;
 
 fn main() {
-    allocator::keep_freed_memory();
+    allocator::begin();
     divan::main();
 }
 

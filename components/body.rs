@@ -115,14 +115,36 @@ impl Arena {
         self.insts
     }
 
-    /// Whether nothing is left to be spawned ([`settle`]).
-    pub fn is_settled(&self) -> bool {
+    /// Whether nothing is left to be spawned ([`crate::world`]).
+    pub(crate) fn is_settled(&self) -> bool {
         self.more_rows.is_empty() && self.more_blocks.is_empty() && self.more_vregs.is_empty()
     }
 
     /// See [`Body::edges_are_stale`].
     pub fn edges_are_stale(&self) -> bool {
         self.edges != self.stamps().flow
+    }
+
+    /// Removes everything but blocks without a row, which are left without a function.
+    pub(crate) fn clear(&mut self) {
+        self.edit_other();
+        self.log.clear();
+        self.flow += 1;
+        self.values += 1;
+        self.registers += 1;
+        (self.insts, self.blocks, self.vregs) = (0, 0, 0);
+        self.facts = Facts::default();
+        self.operands.clear();
+        self.side.clear();
+        self.layout.clear();
+        self.more_rows.clear();
+        self.more_locs.clear();
+        self.locs.clear();
+        self.more_vregs.clear();
+        // Only a text with made-up modifiers comes near the end of the numbers.
+        if self.mods.len() > 1 << 15 {
+            self.mods = ModsTable::default();
+        }
     }
 }
 
@@ -488,6 +510,12 @@ impl Body<'_> {
         Reg::virt(file, id)
     }
 
+    /// Makes room for so many new registers.
+    pub fn expect_vregs(&mut self, count: usize) {
+        let free = self.vregs.len().saturating_sub(self.arena.vregs);
+        self.arena.more_vregs.reserve_exact(count.saturating_sub(free));
+    }
+
     /// Numbers the registers that instructions name from 0 on, in their order, and forgets the
     /// others. Who knows registers by their numbers has to ask anew.
     pub fn renumber_vregs(&mut self) {
@@ -651,29 +679,5 @@ impl Body<'_> {
         let spawned = n.min(self.rows.len());
         let live = |rows: &[Row]| rows.iter().filter(|r| !r.is_dead()).count();
         live(&self.rows[..spawned]) + live(&self.arena.more_rows)
-    }
-
-    /// Removes everything, ready for the next function. Allocations stay.
-    pub fn clear(&mut self) {
-        let arena = &mut *self.arena;
-        arena.edit_other();
-        arena.log.clear();
-        arena.flow += 1;
-        arena.values += 1;
-        arena.registers += 1;
-        (arena.insts, arena.blocks, arena.vregs) = (0, 0, 0);
-        arena.facts = Facts::default();
-        arena.operands.clear();
-        arena.side.clear();
-        arena.layout.clear();
-        arena.more_rows.clear();
-        arena.more_locs.clear();
-        arena.locs.clear();
-        arena.more_blocks.clear();
-        arena.more_vregs.clear();
-        // Only a text with made-up modifiers comes near the end of the numbers.
-        if arena.mods.len() > 1 << 15 {
-            arena.mods = ModsTable::default();
-        }
     }
 }

@@ -78,7 +78,7 @@ mod tests {
         body.set_guard(load, Guard { reg, negated: false });
         body.set_inst(load, &Inst::new(Opcode::STG, &[], 0, &[]));
         assert!(body.facts().may_have_guards() && body.facts().may_have_any(Props::STORE));
-        body.clear();
+        body.arena.clear();
         assert!(!body.facts().may_have(Opcode::LIST), "the next function has nothing yet");
     }
 

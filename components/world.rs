@@ -2,7 +2,9 @@
 //!
 //! Instructions, blocks and registers are entities of three tables. Rows are spawned in batches,
 //! never despawned and never moved between tables, so an id is a row and each table is one slice.
-//! What a function has grown by lies in [`Arena`] until [`settle`] spawns it.
+//! They are spawned when a function is there as a whole, before its phases ([`settle`]). What
+//! phases make finds rows free that a larger function has left, or lies in [`Arena`] as long as the
+//! function is compiled: most of that are values of SSA form, and few of them are left in the end.
 
 use crate::block::Block;
 use crate::body::{Arena, Body};
@@ -37,29 +39,25 @@ pub fn prepare(world: &mut World) {
     world.spawn_batch((0..FIRST_ROWS).map(|_| NO_VREG));
 }
 
-/// Spawns what the body grew by since the last time. Between two phases.
+/// Spawns the rows that the tables had no room for.
 pub fn settle(world: &mut World) {
     let arena = world.resource_mut::<Arena>().into_inner();
     if arena.is_settled() {
         return;
     }
-    // Some more, so that a function that grows step by step is not spawned step by step: a part of
-    // what there is, for each row costs five times its size in what the world knows of it.
-    let spare = |more: usize, all: usize| if more == 0 { 0 } else { FIRST_ROWS / 2 + all / 32 };
+    // Some more, so that functions each of which is a little larger than the last do not spawn a
+    // few each.
+    let spare = |more: usize| if more == 0 { 0 } else { FIRST_ROWS / 2 };
     let (rows, locs) = (std::mem::take(&mut arena.more_rows), std::mem::take(&mut arena.more_locs));
     let blocks = std::mem::take(&mut arena.more_blocks);
     let vregs = std::mem::take(&mut arena.more_vregs);
-    let spare_rows = spare(rows.len(), arena.insts);
-    let spare_blocks = spare(blocks.len(), arena.blocks);
-    let spare_vregs = spare(vregs.len(), arena.vregs);
-    // In SSA form there will be about as many registers as instructions.
-    let registers = vregs.len().max(rows.len());
-    let more = [rows.len(), spare_rows, blocks.len(), spare_blocks, registers, spare_vregs];
-    expect_entities(world, more.iter().sum());
-    let none = (0..spare_rows).map(|_| (Row::NONE, LocId::NONE));
+    let [more_rows, more_blocks, more_vregs] = [rows.len(), blocks.len(), vregs.len()];
+    let spares = [more_rows, more_blocks, more_vregs].map(spare);
+    expect_entities(world, more_rows + more_blocks + more_vregs + spares.iter().sum::<usize>());
+    let none = (0..spares[0]).map(|_| (Row::NONE, LocId::NONE));
     world.spawn_batch(rows.into_iter().zip(locs).chain(none));
-    world.spawn_batch(blocks.into_iter().chain((0..spare_blocks).map(|_| Block::NONE)));
-    world.spawn_batch(vregs.into_iter().chain((0..spare_vregs).map(|_| NO_VREG)));
+    world.spawn_batch(blocks.into_iter().chain((0..spares[1]).map(|_| Block::NONE)));
+    world.spawn_batch(vregs.into_iter().chain((0..spares[2]).map(|_| NO_VREG)));
 }
 
 /// So many more entities at once are more than what is wasted on telling the world of them.
@@ -102,8 +100,7 @@ where
     all.and_then(|mut all| all.next()).expect("the world was prepared: one table of components")
 }
 
-/// A function whose tables were looked up once, for one phase after another. What it grows by stays
-/// beside its tables until this goes and [`settle`] spawns it.
+/// A function whose tables were looked up once, for one phase after another.
 pub struct Held<'w> {
     rows: ContiguousMut<'w, Row>,
     locs: ContiguousMut<'w, LocId>,
@@ -254,6 +251,15 @@ impl Function {
         self.hold().into_body()
     }
 
+    /// Removes everything, ready for the next function. Allocations stay: of blocks each has some
+    /// of its own, which the next function finds in the table.
+    pub fn clear(&mut self) {
+        let arena = self.world.resource_mut::<Arena>().into_inner();
+        arena.clear();
+        let blocks = std::mem::take(&mut arena.more_blocks);
+        self.world.spawn_batch(blocks);
+    }
+
     /// Runs a phase once, and makes edges new that it left stale, as the manager does: for tests.
     pub fn run<M>(&mut self, phase: impl IntoSystem<(), (), M>) {
         settle(&mut self.world);
@@ -262,5 +268,43 @@ impl Function {
         let done = phase.run((), &mut self.world);
         done.unwrap_or_else(|e| panic!("the phase could not run: {e}"));
         self.body().update_edges();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Inst, Loc, Opcode};
+
+    fn rows<T: Component>(function: &mut Function) -> usize {
+        function.world.query::<&T>().iter(&function.world).count()
+    }
+
+    #[test]
+    fn what_phases_make_lies_beside_the_tables() {
+        let mut function = Function::default();
+        let mut body = function.body();
+        let block = body.new_block();
+        for _ in 0..2 * FIRST_ROWS {
+            body.push(block, Inst::new(Opcode::NOP, &[], 0, &[]), Loc::default());
+            body.new_vreg(RegFile::R, 1, 1);
+        }
+        let spawned = 2 * FIRST_ROWS + FIRST_ROWS / 2;
+        let mut held = function.hold();
+        let mut body = held.body();
+        for _ in 0..FIRST_ROWS {
+            body.new_vreg(RegFile::R, 2, 2);
+        }
+        let last = VRegId(3 * FIRST_ROWS as u32 - 1);
+        assert_eq!((body.vreg_count(), body.vreg(last).cells), (3 * FIRST_ROWS, 2));
+        assert!(!held.arena().is_settled());
+        assert_eq!([rows::<Row>(&mut function), rows::<VReg>(&mut function)], [spawned; 2]);
+        // Blocks come to the table all the same, with their lists, for the next function.
+        let mut held = function.hold();
+        (0..FIRST_BLOCKS).for_each(|_| _ = held.body().new_block());
+        assert_eq!(rows::<Block>(&mut function), FIRST_BLOCKS);
+        function.clear();
+        assert_eq!(rows::<Block>(&mut function), FIRST_BLOCKS + 1);
+        assert_eq!(function.body().inst_count(), 0);
     }
 }

@@ -17,15 +17,29 @@ const TINY: usize = 128;
 /// memory.
 const MEDIUM: usize = 64 << 10;
 
-/// `mi_option_purge_delay` of `mimalloc.h`, which the bindings do not name.
+/// `mi_option_purge_delay` and `mi_option_destroy_on_exit` of `mimalloc.h`, which the bindings do
+/// not name.
 const PURGE_DELAY: mi::mi_option_t = 15;
+const DESTROY_ON_EXIT: mi::mi_option_t = 22;
 
 pub struct FewSizes;
+
+/// What the allocator has to know before it is asked for anything.
+pub fn begin() {
+    keep_freed_memory();
+    // SAFETY: numbers in the allocator's table of options.
+    unsafe {
+        // To look how many nodes of memory there are would be a file of the system's to open.
+        mi::mi_option_set(mi::mi_option_use_numa_nodes, 1);
+        // 2: when the process ends nothing is collected, and nothing destroyed.
+        mi::mi_option_set(DESTROY_ON_EXIT, 2);
+    }
+}
 
 /// Memory that one phase has freed the next one wants: to give it back to the system in between
 /// costs more time than many a phase (it was some 45,000 page faults in a compile of fifty thousand
 /// diamonds).
-pub fn keep_freed_memory() {
+fn keep_freed_memory() {
     // SAFETY: a number in the allocator's table of options.
     unsafe { mi::mi_option_set(PURGE_DELAY, -1) };
 }

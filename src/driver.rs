@@ -9,7 +9,6 @@ pub(crate) mod teams;
 use orias_components::Loc;
 use orias_systems::knobs::{Knob, Knobs};
 use orias_systems::parallel;
-use orias_systems::pipeline::PHASES;
 use orias_systems::profile::Profile;
 use orias_systems::{FunctionInfo, Options, PhaseStat, PipelineError, Stop, Stopped, Worker};
 use orias_targets::Target;
@@ -52,15 +51,17 @@ pub const UNSEEN_FORMS: &str = "UnseenForms";
 /// and what each needs would take longer to make than they save.
 const FEW_INSTRUCTIONS: usize = 256;
 
-/// So many functions at most go through the phases together, by one worker each.
-const TOGETHER: usize = 8;
-
-/// A worker takes as long to make as it saves in so many functions.
-const FUNCTIONS_OF_A_WORKER: usize = 16;
+/// So many functions at most go through the phases together, by one worker each: the code of all
+/// phases is more than comes to a processor's cache at once, and small functions take as long to
+/// wait for it as to run it.
+const TOGETHER: usize = 32;
 
 /// PTX instructions of functions that go through the phases together: more than these do not stay
 /// in the processor's cache from one phase to the next.
-const INSTRUCTIONS_TOGETHER: usize = 512;
+const INSTRUCTIONS_TOGETHER: usize = 2048;
+
+/// Each thread gets so many groups of functions at least, so that none waits long for the last.
+const GROUPS_OF_A_THREAD: usize = 4;
 
 /// Bytes of a machine instruction.
 const INSTRUCTION_BYTES: u32 = 16;
@@ -466,8 +467,9 @@ fn compile_functions(
     let largest = units.iter().map(code).max().unwrap_or(0);
     let is_one_huge = largest >= parallel::LARGE && size - largest < largest / 4;
     let body = |unit: &Unit| program.functions[unit.func.0 as usize].body.clone();
-    let together = if options.trace { 1 } else { TOGETHER };
-    let together = (units.len() / FUNCTIONS_OF_A_WORKER).clamp(1, together);
+    let is_alone = pool.is_one() || is_small;
+    let shares = if is_alone { 1 } else { GROUPS_OF_A_THREAD * pool.threads() };
+    let together = if options.trace { 1 } else { units.len().div_ceil(shares).min(TOGETHER) };
     let mut groups: Vec<(usize, Vec<Job<'_>>)> = Vec::new();
     let mut left = 0;
     for unit in &units {
@@ -503,7 +505,7 @@ fn compile_functions(
     let one_by_one = |groups: Vec<_>| groups.into_iter().flat_map(group).collect();
     let done: Result<Vec<Result<Done, Failure>>, _> = if is_one_huge {
         pool.help(|| one_by_one(groups))
-    } else if pool.is_one() || is_small {
+    } else if is_alone {
         Ok(one_by_one(groups))
     } else {
         pool.run(|| groups.into_par_iter().flat_map_iter(group).collect())
@@ -587,7 +589,7 @@ fn from_pipeline(error: PipelineError, ptx: &Digest, function: Span) -> Failure 
 }
 
 fn add_stats(sum: &mut Vec<PhaseStat>, one: &[PhaseStat]) {
-    sum.resize(PHASES.len().max(sum.len()), PhaseStat::default());
+    sum.resize(one.len().max(sum.len()), PhaseStat::default());
     for (sum, one) in sum.iter_mut().zip(one) {
         sum.add(one);
     }

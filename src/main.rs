@@ -22,7 +22,7 @@ static ALLOCATOR: Counted<allocator::FewSizes> = Counted(allocator::FewSizes);
 #[cfg(all(target_os = "linux", any(target_env = "gnu", target_env = "musl")))]
 #[unsafe(no_mangle)]
 extern "C" fn main(count: c_int, args: *const *const c_char) -> c_int {
-    allocator::keep_freed_memory();
+    allocator::begin();
     let count = usize::try_from(count).unwrap_or(0);
     // The standard library would know them too, but for musl.
     let args = (1..count).map(|i| {
@@ -36,6 +36,6 @@ extern "C" fn main(count: c_int, args: *const *const c_char) -> c_int {
 
 #[cfg(not(all(target_os = "linux", any(target_env = "gnu", target_env = "musl"))))]
 fn main() {
-    allocator::keep_freed_memory();
+    allocator::begin();
     std::process::exit(orias::cli::main(std::env::args_os().skip(1)).into())
 }

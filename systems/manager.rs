@@ -20,6 +20,7 @@ use orias_components::validate::{definitions, validate};
 use orias_components::{BlockId, Body, Facts, Function, edges, heap, text, work};
 use std::fmt::Write;
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Why there is no code.
@@ -67,7 +68,7 @@ pub struct Worker {
     function: Function,
     options: Options,
     resources: Resources,
-    steps: Vec<Step>,
+    steps: Arc<[Step]>,
     progress: Progress,
 }
 
@@ -127,9 +128,19 @@ impl Worker {
                 optimization: optimization(phase),
             })
             .collect();
+        Ok(Worker::with(options, steps))
+    }
+
+    /// One more that runs by the same options.
+    #[must_use]
+    pub fn another(&self) -> Worker {
+        Worker::with(self.options.clone(), self.steps.clone())
+    }
+
+    fn with(options: Options, steps: Arc<[Step]>) -> Worker {
         let progress = Progress { settled: vec![None; PHASES.len()], ..Progress::default() };
         let (function, resources) = (Function::default(), Resources::new(options.clone()));
-        Ok(Worker { function, options, resources, steps, progress })
+        Worker { function, options, resources, steps, progress }
     }
 
     /// What the phases run by.
@@ -149,8 +160,8 @@ impl Worker {
 
     /// Forgets the function and what phases left; keeps allocations.
     pub fn reset(&mut self) {
-        let Running { mut found, progress, .. } = self.enter();
-        found.body().clear();
+        self.function.clear();
+        let Running { found, progress, .. } = self.enter();
         *found.info = FunctionInfo::default();
         found.compiled.clear();
         *found.report = Report::default();
@@ -268,28 +279,20 @@ fn run_steps(
     let rows = |w: &Worker| if w.options.statistics { PHASES.len() } else { 0 };
     let mut results: Vec<Result<Vec<PhaseStat>, PipelineError>> =
         workers.iter().map(|worker| Ok(Vec::with_capacity(rows(worker)))).collect();
-    let mut at = steps.start;
-    while at < steps.end {
-        let mut running: Vec<Running<'_>> = workers.iter_mut().map(|w| w.enter()).collect();
-        let mut has_grown = false;
-        // What a function has grown by goes to its tables before the next phase.
-        while at < steps.end && !has_grown {
-            if running.iter().all(|running| running.has_nothing_at(at)) {
-                at += 1;
-                continue;
+    let mut running: Vec<Running<'_>> = workers.iter_mut().map(|w| w.enter()).collect();
+    for at in steps {
+        if running.iter().all(|running| running.has_nothing_at(at)) {
+            continue;
+        }
+        if let Err(stopped) = stop.check() {
+            results.iter_mut().for_each(|result| *result = Err(stopped.into()));
+            return results;
+        }
+        for (running, result) in running.iter_mut().zip(&mut results) {
+            let Ok(stats) = result else { continue };
+            if let Err(error) = running.step(at, stats) {
+                *result = Err(error);
             }
-            if let Err(stopped) = stop.check() {
-                results.iter_mut().for_each(|result| *result = Err(stopped.into()));
-                return results;
-            }
-            for (running, result) in running.iter_mut().zip(&mut results) {
-                let Ok(stats) = result else { continue };
-                if let Err(error) = running.step(at, stats) {
-                    *result = Err(error);
-                }
-                has_grown |= !running.found.held.arena().is_settled();
-            }
-            at += 1;
         }
     }
     results

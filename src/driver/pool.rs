@@ -30,6 +30,11 @@ impl Pool {
         self.threads == 1
     }
 
+    /// How many there are.
+    pub fn threads(&self) -> usize {
+        if self.threads == 0 { rayon::current_num_threads() } else { self.threads }
+    }
+
     /// Runs what is parallel in these threads.
     ///
     /// # Errors

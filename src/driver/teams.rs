@@ -20,7 +20,8 @@ impl Teams {
         let mut team = found.unwrap_or_default();
         team.iter_mut().take(count).for_each(Worker::reset);
         while team.len() < count {
-            team.push(Worker::new(pipeline.clone())?);
+            let new = team.first().map(Worker::another);
+            team.push(new.map_or_else(|| Worker::new(pipeline.clone()), Ok)?);
         }
         Ok(team)
     }

@@ -167,6 +167,14 @@ impl Analyses {
         self.uses.get(body.stamp(), || Uses::new(body))
     }
 
+    /// Says that nobody asks for [`Analyses::uses`] any more: a large function's go now, for what
+    /// comes needs their memory.
+    pub fn need_no_uses(&mut self, body: &Body<'_>) {
+        if body.inst_count() > FEW {
+            self.uses = Kept::default();
+        }
+    }
+
     /// How often each loop iterates, in SSA form. See [`Analyses::flow`].
     pub fn trips(&mut self, body: &Body<'_>) -> Arc<Trips> {
         let (flow, uses) = (self.flow(body), self.uses(body));

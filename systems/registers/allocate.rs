@@ -61,6 +61,7 @@ pub fn allocate_registers(
     let before = verify.then(|| Snapshot::of(&body));
     let most = Pool::of(&body, &limits).most(&limits);
     let runs = if info.shares_uniform { whole_warp::blocks(&body, &mut analyses) } else { None };
+    analyses.need_no_uses(&body);
     match allocate(
         &mut body,
         &mut analyses,

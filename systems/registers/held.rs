@@ -45,20 +45,49 @@ pub fn remove_nop_code(code: Code<'_>, options: Read<'_, Options>, mut notes: No
     notes.count(removed);
 }
 
+/// What is known by register, and forgotten at once.
+struct Table<T, const N: usize> {
+    is_known: [u64; WORDS / 64],
+    of: [T; N],
+}
+
+impl<T: Copy + Default + PartialEq, const N: usize> Table<T, N> {
+    fn new() -> Self {
+        Table { is_known: [0; WORDS / 64], of: [T::default(); N] }
+    }
+
+    fn get(&self, at: usize) -> Option<T> {
+        (self.is_known[at / 64] >> (at % 64) & 1 != 0).then_some(self.of[at])
+    }
+
+    fn set(&mut self, at: usize, value: T) {
+        self.is_known[at / 64] |= 1 << (at % 64);
+        self.of[at] = value;
+    }
+
+    fn forget(&mut self, at: usize) {
+        self.is_known[at / 64] &= !(1 << (at % 64));
+    }
+
+    fn forget_all(&mut self) {
+        self.is_known = [0; WORDS / 64];
+    }
+}
+
 /// What registers hold where the walk is, and what is to become of a block's instructions.
 struct Known {
     /// By general register: the number in it.
-    words: [Option<u32>; WORDS],
+    words: Table<u32, WORDS>,
     /// By general register: how often it was written.
     writes: [u32; WORDS],
     /// By uniform register: the general one whose value it has, and how often that was written
     /// then.
-    uniform: [Option<(u8, u32)>; UNIFORM],
+    uniform: Table<(u8, u32), UNIFORM>,
     /// By predicate: the general register of which it says whether it is zero, and how often that
     /// was written then.
-    predicates: [Option<(u8, u32)>; PREDICATES],
+    predicates: Table<(u8, u32), PREDICATES>,
     /// By pair: the move of zero to one of its registers, which nothing has named since.
-    zeros: [Option<(InstId, u8)>; WORDS / 2],
+    zeros: Table<(u32, u8), { WORDS / 2 }>,
     gone: Scratch<Vec<InstId>>,
     /// Moves that clear a pair, by its first register.
     pairs: Scratch<Vec<(InstId, u8)>>,
@@ -67,11 +96,11 @@ struct Known {
 impl Known {
     fn new() -> Known {
         Known {
-            words: [None; WORDS],
+            words: Table::new(),
             writes: [0; WORDS],
-            uniform: [None; UNIFORM],
-            predicates: [None; PREDICATES],
-            zeros: [None; WORDS / 2],
+            uniform: Table::new(),
+            predicates: Table::new(),
+            zeros: Table::new(),
             gone: scratch!(Vec<InstId>),
             pairs: scratch!(Vec<(InstId, u8)>),
         }
@@ -80,12 +109,12 @@ impl Known {
     /// At the start of a block; whether control comes from the end of the last one alone.
     fn enter(&mut self, goes_on: bool) {
         if !goes_on {
-            self.words.fill(None);
-            self.predicates.fill(None);
+            self.words.forget_all();
+            self.predicates.forget_all();
         }
         // Other threads of the warp may have run before these, with the same uniform registers.
-        self.uniform.fill(None);
-        self.zeros.fill(None);
+        self.uniform.forget_all();
+        self.zeros.forget_all();
     }
 
     fn step(&mut self, body: &Body<'_>, id: InstId) {
@@ -96,27 +125,27 @@ impl Known {
         }
         if let Some((to, number)) = number(inst) {
             let at = usize::from(to);
-            if self.words[at] == Some(number) {
+            if self.words.get(at) == Some(number) {
                 self.gone.push(id);
                 return;
             }
-            let pair = &mut self.zeros[at / 2];
-            match *pair {
+            match self.zeros.get(at / 2) {
                 Some((other, half)) if number == 0 && half == to ^ 1 => {
-                    self.gone.push(other);
+                    self.gone.push(InstId(other));
                     self.pairs.push((id, to & !1));
-                    *pair = None;
+                    self.zeros.forget(at / 2);
                 }
-                _ => *pair = (number == 0).then_some((id, to)),
+                _ if number == 0 => self.zeros.set(at / 2, (id.0, to)),
+                _ => self.zeros.forget(at / 2),
             }
-            self.words[at] = Some(number);
+            self.words.set(at, number);
             self.writes[at] += 1;
             return;
         }
         let uniform =
             to_uniform(inst).map(|(to, from)| (to, (from, self.writes[usize::from(from)])));
         if let Some((to, from)) = uniform
-            && self.uniform[usize::from(to)] == Some(from)
+            && self.uniform.get(usize::from(to)) == Some(from)
         {
             self.gone.push(id);
             return;
@@ -124,39 +153,39 @@ impl Known {
         let stamped =
             |(p, from): (u8, u8), this: &Self| (p, (from, this.writes[usize::from(from)]));
         if let Some((p, from)) = not_zero(inst).map(|pair| stamped(pair, self))
-            && self.predicates[usize::from(p)] == Some(from)
+            && self.predicates.get(usize::from(p)) == Some(from)
         {
             self.gone.push(id);
             return;
         }
         let word = |cell: cells::Cell| (cell.file() == RegFile::R).then_some(usize::from(cell.0));
         cells::for_each_use(inst, |cell| {
-            word(cell).into_iter().for_each(|at| self.zeros[at / 2] = None);
+            word(cell).into_iter().for_each(|at| self.zeros.forget(at / 2));
         });
         cells::for_each_def(inst, |cell| match (word(cell), cell.file()) {
             (Some(at), _) => {
-                self.zeros[at / 2] = None;
-                self.words[at] = None;
+                self.zeros.forget(at / 2);
+                self.words.forget(at);
                 self.writes[at] += 1;
             }
-            (_, RegFile::UR) => self.uniform[usize::from(cell.0) - WORDS] = None,
-            (_, RegFile::P) => self.predicates[usize::from(cell.0) - FIRST_PREDICATE] = None,
+            (_, RegFile::UR) => self.uniform.forget(usize::from(cell.0) - WORDS),
+            (_, RegFile::P) => self.predicates.forget(usize::from(cell.0) - FIRST_PREDICATE),
             _ => {}
         });
         if let Some((p, from)) = not_zero(inst).or(kept(inst)).map(|pair| stamped(pair, self)) {
-            self.predicates[usize::from(p)] = Some(from);
+            self.predicates.set(usize::from(p), from);
         }
         if inst.op.is_branch() && inst.op != Opcode::BRA && inst.op != Opcode::EXIT {
             // What is called may write all.
-            self.words.fill(None);
-            self.predicates.fill(None);
-            self.zeros.fill(None);
+            self.words.forget_all();
+            self.predicates.forget_all();
+            self.zeros.forget_all();
         }
         if inst.op.is_branch() || effects::may_wait(inst.op) || effects::may_meet(inst.op) {
-            self.uniform.fill(None);
+            self.uniform.forget_all();
         }
         if let Some((to, from)) = uniform {
-            self.uniform[usize::from(to)] = Some(from);
+            self.uniform.set(usize::from(to), from);
         }
     }
 

@@ -70,6 +70,7 @@ pub(crate) fn construct(body: &mut Body<'_>, analyses: &mut Analyses, first: VRe
         values, unwritten, registers, order, touched, ties, split, phis, brought, ..
     } = builder;
     let count = phis.len();
+    body.expect_vregs(values.len());
     let mut writer = Writer {
         map,
         renamed: &renamed,

@@ -44,6 +44,9 @@ struct Product {
     in_registers: bool,
 }
 
+/// Quads that are to be set up: where, the register, and its words.
+type Presets = Vec<(BlockId, Reg, [Option<u32>; 4])>;
+
 /// Lets products share quads; returns how many instructions went.
 pub(super) fn share(body: &mut Body<'_>, flow: &ControlFlow, uses: &Uses, runs: &[Runs]) -> usize {
     let mut gone = 0;
@@ -53,41 +56,53 @@ pub(super) fn share(body: &mut Body<'_>, flow: &ControlFlow, uses: &Uses, runs: 
             continue;
         }
         let insts = body.block(block).insts();
-        if insts.iter().filter(|id| PRODUCTS.contains(&body.op(**id))).take(2).count() < 2 {
-            continue;
-        }
-        forward(body, uses, block);
-        let products = products(body, uses, block);
-        // By upper words, those of a factor in registers being any.
-        let mut rest: SmallVec<[Product; 16]> = products;
-        while let Some(first) = rest.first() {
-            let key = key(first);
-            let mut merged = key;
-            let (same, others): (SmallVec<[Product; 16]>, SmallVec<[Product; 16]>) =
-                rest.into_iter().partition(|product| match join(merged, self::key(product)) {
-                    Some(both) => {
-                        merged = both;
-                        true
-                    }
-                    None => false,
-                });
-            rest = others;
-            let same = in_order(body, block, same);
-            if same.len() < 2 {
-                continue;
-            }
-            let quad = body.new_vreg(RegFile::UR, 4, 4);
-            gone += give(body, block, quad, &same);
-            let above = flow.loops().around(block.0).next().and_then(|l| l.preheader).map(BlockId);
-            let home = above.filter(|above| runs[above.0 as usize] != Runs::Apart);
-            // What the first product does not write, and none reads before it is written.
-            let first = same[0].in_registers.then_some(0);
-            let words = [first, Some(merged[0].unwrap_or(0)), None, merged[1]];
-            presets.push((home.unwrap_or(block), quad, words));
+        if insts.iter().filter(|id| PRODUCTS.contains(&body.op(**id))).take(2).count() == 2 {
+            gone += share_in(body, (flow, uses, runs), block, &mut presets);
         }
     }
     for (block, quad, words) in presets.iter() {
         preset(body, *block, *quad, words);
+    }
+    gone
+}
+
+/// Those of one block. For itself, for it takes four pages of the stack, which most functions need
+/// not touch.
+#[inline(never)]
+fn share_in(
+    body: &mut Body<'_>,
+    (flow, uses, runs): (&ControlFlow, &Uses, &[Runs]),
+    block: BlockId,
+    presets: &mut Presets,
+) -> usize {
+    let mut gone = 0;
+    forward(body, uses, block);
+    // By upper words, those of a factor in registers being any.
+    let mut rest: SmallVec<[Product; 16]> = products(body, uses, block);
+    while let Some(first) = rest.first() {
+        let key = key(first);
+        let mut merged = key;
+        let (same, others): (SmallVec<[Product; 16]>, SmallVec<[Product; 16]>) =
+            rest.into_iter().partition(|product| match join(merged, self::key(product)) {
+                Some(both) => {
+                    merged = both;
+                    true
+                }
+                None => false,
+            });
+        rest = others;
+        let same = in_order(body, block, same);
+        if same.len() < 2 {
+            continue;
+        }
+        let quad = body.new_vreg(RegFile::UR, 4, 4);
+        gone += give(body, block, quad, &same);
+        let above = flow.loops().around(block.0).next().and_then(|l| l.preheader).map(BlockId);
+        let home = above.filter(|above| runs[above.0 as usize] != Runs::Apart);
+        // What the first product does not write, and none reads before it is written.
+        let first = same[0].in_registers.then_some(0);
+        let words = [first, Some(merged[0].unwrap_or(0)), None, merged[1]];
+        presets.push((home.unwrap_or(block), quad, words));
     }
     gone
 }

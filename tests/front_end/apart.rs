@@ -110,11 +110,14 @@ fn threads_make_the_program_that_one_makes() {
     let pools = pools();
     assert!(same(&module(4), &pools));
     assert!(same(&module(40), &pools));
-    // Few bodies, and one that is most of the module.
+    // Few bodies, one that is much of the module, and one that is most of it.
     assert!(!same(&module(2), &pools));
-    let adds = "add.u32 %r1, %r1, 1;\n".repeat(2000);
-    let more = format!("{}.entry z() {{ .reg .b32 %r<2>; {adds} }}\n", module(4));
-    assert!(same(&more, &pools));
+    let with_another = |adds: usize| {
+        let adds = "add.u32 %r1, %r1, 1;\n".repeat(adds);
+        format!("{}.entry z() {{ .reg .b32 %r<2>; {adds} }}\n", module(4))
+    };
+    assert!(same(&with_another(200), &pools));
+    assert!(!same(&with_another(2000), &pools));
     // Variables that are made where they are first used.
     let ranges = format!("{}.global .b32 v<4>;\n", module(4));
     assert!(!same(&ranges, &pools));

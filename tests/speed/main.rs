@@ -52,6 +52,9 @@ enum What {
         /// PTX files, or folders that are searched for them.
         #[arg(required = true)]
         files: Vec<PathBuf>,
+        /// Shapes, as NAME=SIZE.
+        #[arg(long)]
+        shape: Vec<String>,
         /// Our compiler.
         #[arg(long)]
         orias: PathBuf,
@@ -110,6 +113,10 @@ const COUNTED: &[(&str, usize)] =
 /// The corpus's largest.
 const COUNTED_KERNEL: &str = "tests/corpus/sha256/sha256.ptx";
 
+/// A shape stands for many large kernels: what one of them alone touches comes before what few
+/// small ones do.
+const OF_A_SHAPE: usize = 4;
+
 /// Of so many files, the smallest, it is seen which constants are read: they say it of all.
 const TRACED: usize = 16;
 
@@ -158,21 +165,24 @@ fn run(what: What) -> Result<(), String> {
             }
             sides.with(|both, folder| tables::callgrind(&inputs, both, folder))
         }
-        What::Order { files, orias, map, to } => {
+        What::Order { files, shape, orias, map, to } => {
             orias_speed::callgrind::ready()?;
             let folder = std::env::temp_dir().join(format!("orias-order-{}", std::process::id()));
             std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
             let pieces = order::Pieces::of(&map)?;
             let mut inputs = Vec::new();
-            for input in inputs::named(&files, &[])? {
+            for input in inputs::named(&files, &shape)? {
+                let weight = if matches!(input, Input::Shape(..)) { OF_A_SHAPE } else { 1 };
                 let file = input.file(&folder)?.1;
-                inputs.push((std::fs::metadata(&file).map_err(|e| e.to_string())?.len(), file));
+                let size = std::fs::metadata(&file).map_err(|e| e.to_string())?.len();
+                inputs.push((size, file, weight));
             }
             inputs.sort();
             let mut compiles = Vec::new();
-            for (n, (_, file)) in inputs.iter().enumerate() {
+            for (n, (_, file, weight)) in inputs.iter().enumerate() {
                 let trace = if n < TRACED { order::Trace::Data } else { order::Trace::Code };
-                compiles.push(order::touched(&orias, file, &folder, &pieces, &trace)?);
+                let touched = order::touched(&orias, file, &folder, &pieces, &trace)?;
+                compiles.push((*weight, touched));
             }
             std::fs::remove_dir_all(&folder).map_err(|error| error.to_string())?;
             std::fs::write(&to, order::script(&compiles, &pieces))

@@ -125,19 +125,32 @@ fn address(line: &[u8], trace: &Trace) -> Option<u64> {
     u64::from_str_radix(digits, 16).ok()
 }
 
-/// A linker script that puts what compiles touch beside each other, what most of them touch first.
-pub fn script(compiles: &[BTreeSet<usize>], pieces: &Pieces) -> String {
+/// What stands first in the code: the few pieces without names of their own that every program
+/// runs, the C library's beginning, and what runs before and after `main`.
+const BEGIN: &str =
+    "    *(.text)\n    *crti.o(.init)\n    *(.init)\n    *crti.o(.fini)\n    *(.fini)\n";
+
+/// Bytes of a huge page on x86-64. What is touched begins with one, so that it has no part of one
+/// more than it needs: of each that is touched at all there is all in memory.
+const HUGE_PAGE: u32 = 2 << 20;
+
+/// A linker script that puts what compiles touch beside each other, what most of them touch first:
+/// each counts for so many.
+pub fn script(compiles: &[(usize, BTreeSet<usize>)], pieces: &Pieces) -> String {
     let mut counts = vec![0_usize; pieces.0.len()];
-    compiles.iter().flatten().for_each(|&piece| counts[piece] += 1);
+    for (weight, touched) in compiles {
+        touched.iter().for_each(|&piece| counts[piece] += weight);
+    }
     let mut order: Vec<usize> = (0..counts.len()).filter(|&piece| counts[piece] > 0).collect();
     // In the order of addresses where as many compiles touch them.
     order.sort_by_key(|&piece| std::cmp::Reverse(counts[piece]));
     let mut text = String::from(
         "/* What compiles touch, beside each other: made by `orias-speed order`. */\n",
     );
-    for kind in KINDS {
+    for (kind, begin, align) in [(KINDS[0], BEGIN, HUGE_PAGE), (KINDS[1], "", 1)] {
         let section = kind.trim_end_matches('.');
-        let _ = writeln!(text, "SECTIONS\n{{\n  {section}.often :\n  {{");
+        let _ = writeln!(text, "SECTIONS\n{{\n  {section}.often : ALIGN({align})\n  {{");
+        text.push_str(begin);
         let mut known = BTreeSet::new();
         for &piece in &order {
             let name = pieces.0[piece].name.as_str();
@@ -192,10 +205,13 @@ mod tests {
     #[test]
     fn what_most_compiles_touch_stands_first() {
         let pieces = Pieces(pieces(MAP));
-        let compiles = [BTreeSet::from([0, 1, 3]), BTreeSet::from([3])];
+        let compiles = [(1, BTreeSet::from([0, 1, 3])), (2, BTreeSet::from([3]))];
         let text = script(&compiles, &pieces);
         let names: Vec<&str> =
             text.lines().filter_map(|line| line.trim().strip_prefix("*(")).collect();
-        assert_eq!(names, [".text.h)", ".text.hot.f)", ".rodata.B)"]);
+        let named: Vec<&str> =
+            names.iter().copied().filter(|n| n.matches('.').count() > 1).collect();
+        assert_eq!(named, [".text.h)", ".text.hot.f)", ".rodata.B)"]);
+        assert_eq!(names[0], ".text)", "what has no name of its own");
     }
 }

@@ -27,10 +27,14 @@ const FEW_BODIES: usize = 8;
 /// else.
 const MOST_CHECKERS: usize = 8;
 
+/// Of the text one body is at most such a part: with a larger one the others have little to do.
+const LARGEST_BODY: usize = 2;
+
 /// Where bodies are, if nothing is wrong with the text: braces that are no function's may be among
-/// them. Who reads a body looks whether it ends there.
-fn bodies(source: &str) -> Vec<Body> {
+/// them. Who reads a body looks whether it ends there. None where one is too large.
+fn bodies(source: &str) -> Option<Vec<Body>> {
     let bytes = source.as_bytes();
+    let most = bytes.len() / LARGEST_BODY;
     let mut all = Vec::new();
     let mut lexer = Lexer::new(source);
     let mut ends = Ends::new(bytes, 0);
@@ -39,6 +43,9 @@ fn bodies(source: &str) -> Vec<Body> {
     let (mut begin, mut open) = (0, 0);
     while let Some(next) = ends.next(at) {
         at = next + 1;
+        if depth > 0 && next - open > most {
+            return None;
+        }
         match bytes.get(next) {
             Some(b'{') => {
                 if depth == 0 {
@@ -62,7 +69,7 @@ fn bodies(source: &str) -> Vec<Body> {
             _ => {}
         }
     }
-    all
+    Some(all)
 }
 
 /// Neighbours, so that all have about as much to read.
@@ -86,7 +93,7 @@ pub(in super::super) fn load(source: &str) -> Option<Program<'_>> {
     if threads < 2 || u32::try_from(source.len()).is_err() {
         return None;
     }
-    let bodies: Arc<[Body]> = bodies(source).into();
+    let bodies: Arc<[Body]> = bodies(source)?.into();
     let inside = bodies.iter().map(|body| (body.end - body.open) as usize).sum();
     if bodies.len() < FEW_BODIES || inside < source.len() / 2 {
         return None;
