@@ -59,7 +59,7 @@ export ORIAS_MAP=$folder/orias.map
 orias=$(src/release.sh)
 cargo build --release --quiet --package orias-speed
 target/release/orias-speed order --orias "$orias" --map "$ORIAS_MAP" --to "$folder/orias.order" tests/corpus \
-    $(printf -- '--shape %s ' $shapes) --shape straight=40000 --shape diamonds=7000 # one of them alone is huge, and goes ways of its own
+    $(printf -- '--shape %s ' $shapes) --shape straight=40000 --shape straight=100000 --shape diamonds=7000 # one of them alone is huge, and goes ways of its own
 rm -f src/profile/*.order.xz
 xz -9 --stdout "$folder/orias.order" > "src/profile/rustc-$version.order.xz"
 ls -l src/profile

@@ -98,7 +98,8 @@ pub fn touched(
             .args(["--tool=lackey", "--trace-mem=yes"])
             .arg(format!("--log-file={}", log.display())),
     };
-    command.arg(program).args(["-arch", "sm_90a"]).arg(ptx).arg("-o");
+    // By one thread: a process of which little is asked has no other.
+    command.arg(program).args(["-arch", "sm_90a", "--split-compile=1"]).arg(ptx).arg("-o");
     let done = command.arg(folder.join("order.cubin")).stderr(Stdio::null()).status();
     let done = done.map_err(|error| format!("valgrind: {error}"))?;
     if !done.success() {
