@@ -7,9 +7,10 @@ use clap::{Args, Parser, Subcommand};
 use inputs::{Input, shape};
 use orias_runner::oracle;
 use orias_speed::order;
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 #[derive(Parser)]
 #[command(about = "What compiling costs: CPU time, memory and instructions of orias beside ptxas")]
@@ -225,15 +226,23 @@ impl Sides {
 /// A copy of a program, so that the files of both compilers came to memory in the same way. How a
 /// file was written, and what was dropped from memory since, decides in how large parts it is
 /// mapped: a tenth of a small compile's time. Both are written at once, as `src/release.sh` does:
-/// Linux (ext4 from 6.16 on, XFS) keeps such a file in the largest pages that it can.
+/// Linux (ext4 from 6.16 on, XFS) keeps such a file in the largest pages that it can. Another
+/// process does it: what this one has held at most would count for those that it starts.
 fn copy(program: &Path, folder: &Path, whose: &str) -> Result<PathBuf, String> {
     let copy = folder.join(whose);
     let fail = |e| format!("{}: {e}", program.display());
     let rights = std::fs::metadata(program).map_err(fail)?.permissions();
-    std::fs::read(program)
-        .and_then(|bytes| std::fs::write(&copy, bytes))
-        .and_then(|()| std::fs::set_permissions(&copy, rights))
-        .map_err(fail)?;
+    let operand = |name: &str, path: &Path| {
+        let mut operand = OsString::from(name);
+        operand.push(path);
+        operand
+    };
+    let mut dd = Command::new("dd");
+    dd.args([operand("if=", program), operand("of=", &copy)]).args(["bs=64M", "status=none"]);
+    if !dd.status().map_err(fail)?.success() {
+        return Err(format!("{}: dd could not copy it", program.display()));
+    }
+    std::fs::set_permissions(&copy, rights).map_err(fail)?;
     Ok(copy)
 }
 
