@@ -51,7 +51,7 @@ struct Table<T, const N: usize> {
     of: [T; N],
 }
 
-impl<T: Copy + Default + PartialEq, const N: usize> Table<T, N> {
+impl<T: Copy + Default, const N: usize> Table<T, N> {
     fn new() -> Self {
         Table { is_known: [0; WORDS / 64], of: [T::default(); N] }
     }

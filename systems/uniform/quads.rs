@@ -50,7 +50,7 @@ type Presets = Vec<(BlockId, Reg, [Option<u32>; 4])>;
 /// Lets products share quads; returns how many instructions went.
 pub(super) fn share(body: &mut Body<'_>, flow: &ControlFlow, uses: &Uses, runs: &[Runs]) -> usize {
     let mut gone = 0;
-    let mut presets = scratch!(Vec<(BlockId, Reg, [Option<u32>; 4])>);
+    let mut presets = scratch!(Presets);
     for &block in body.walk().iter() {
         if runs[block.0 as usize] == Runs::Apart {
             continue;
