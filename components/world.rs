@@ -20,10 +20,10 @@ use bevy_ecs::system::{
 use bevy_ecs::world::unsafe_world_cell::UnsafeWorldCell;
 use std::ops::Deref;
 
-/// Rows that a new world has of instructions and registers, and of blocks: as many as a small
-/// function needs.
-const FIRST_ROWS: usize = 64;
-const FIRST_BLOCKS: usize = 16;
+/// Of rows that a function needs more than there are, so many more are spawned, by how many there
+/// are: functions each of which is a little larger than the last do not spawn a few each. A world's
+/// first function has what it needs and no more: most programs compile one.
+const SPARE: usize = 4;
 
 const NO_VREG: VReg =
     VReg { id: VRegId(u32::MAX), file: RegFile::R, cells: 1, align: 1, assigned: None };
@@ -34,9 +34,10 @@ pub fn prepare(world: &mut World) {
         return;
     }
     world.init_resource::<Arena>();
-    world.spawn_batch((0..FIRST_ROWS).map(|_| (Row::NONE, LocId::NONE)));
-    world.spawn_batch((0..FIRST_BLOCKS).map(|_| Block::NONE));
-    world.spawn_batch((0..FIRST_ROWS).map(|_| NO_VREG));
+    // One of each: where a table has none, a query finds no table.
+    world.spawn((Row::NONE, LocId::NONE));
+    world.spawn(Block::NONE);
+    world.spawn(NO_VREG);
 }
 
 /// Spawns the rows that the tables had no room for.
@@ -45,15 +46,14 @@ pub fn settle(world: &mut World) {
     if arena.is_settled() {
         return;
     }
-    // Some more, so that functions each of which is a little larger than the last do not spawn a
-    // few each.
-    let spare = |more: usize| if more == 0 { 0 } else { FIRST_ROWS / 2 };
     let (rows, locs) = (std::mem::take(&mut arena.more_rows), std::mem::take(&mut arena.more_locs));
     let blocks = std::mem::take(&mut arena.more_blocks);
     let vregs = std::mem::take(&mut arena.more_vregs);
-    let [more_rows, more_blocks, more_vregs] = [rows.len(), blocks.len(), vregs.len()];
-    let spares = [more_rows, more_blocks, more_vregs].map(spare);
-    expect_entities(world, more_rows + more_blocks + more_vregs + spares.iter().sum::<usize>());
+    let more = [rows.len(), blocks.len(), vregs.len()];
+    let all = [arena.insts, arena.blocks, arena.vregs];
+    let spare = |i: usize| if more[i] == 0 { 0 } else { (all[i] - more[i]) / SPARE };
+    let spares = [spare(0), spare(1), spare(2)];
+    expect_entities(world, more.into_iter().chain(spares).sum());
     let none = (0..spares[0]).map(|_| (Row::NONE, LocId::NONE));
     world.spawn_batch(rows.into_iter().zip(locs).chain(none));
     world.spawn_batch(blocks.into_iter().chain((0..spares[1]).map(|_| Block::NONE)));
@@ -61,7 +61,7 @@ pub fn settle(world: &mut World) {
 }
 
 /// So many more entities at once are more than what is wasted on telling the world of them.
-const MANY_ENTITIES: usize = 1 << 15;
+const MANY_ENTITIES: usize = 1 << 7;
 
 /// Gives a world's list of entities room for many that come now. By itself the list doubles, one
 /// entity at a time, and writes to all the room that it has: for two million and one entities of 24
@@ -285,26 +285,33 @@ mod tests {
         let mut function = Function::default();
         let mut body = function.body();
         let block = body.new_block();
-        for _ in 0..2 * FIRST_ROWS {
-            body.push(block, Inst::new(Opcode::NOP, &[], 0, &[]), Loc::default());
-            body.new_vreg(RegFile::R, 1, 1);
-        }
-        let spawned = 2 * FIRST_ROWS + FIRST_ROWS / 2;
+        let push = |body: &mut Body<'_>, block, count| {
+            for _ in 0..count {
+                body.push(block, Inst::new(Opcode::NOP, &[], 0, &[]), Loc::default());
+                body.new_vreg(RegFile::R, 1, 1);
+            }
+        };
+        push(&mut body, block, 100);
         let mut held = function.hold();
         let mut body = held.body();
-        for _ in 0..FIRST_ROWS {
+        for _ in 0..50 {
             body.new_vreg(RegFile::R, 2, 2);
         }
-        let last = VRegId(3 * FIRST_ROWS as u32 - 1);
-        assert_eq!((body.vreg_count(), body.vreg(last).cells), (3 * FIRST_ROWS, 2));
+        assert_eq!((body.vreg_count(), body.vreg(VRegId(149)).cells), (150, 2));
         assert!(!held.arena().is_settled());
-        assert_eq!([rows::<Row>(&mut function), rows::<VReg>(&mut function)], [spawned; 2]);
+        assert_eq!([rows::<Row>(&mut function), rows::<VReg>(&mut function)], [100; 2]);
         // Blocks come to the table all the same, with their lists, for the next function.
         let mut held = function.hold();
-        (0..FIRST_BLOCKS).for_each(|_| _ = held.body().new_block());
-        assert_eq!(rows::<Block>(&mut function), FIRST_BLOCKS);
+        (0..5).for_each(|_| _ = held.body().new_block());
+        assert_eq!(rows::<Block>(&mut function), 1);
         function.clear();
-        assert_eq!(rows::<Block>(&mut function), FIRST_BLOCKS + 1);
-        assert_eq!(function.body().inst_count(), 0);
+        assert_eq!(rows::<Block>(&mut function), 6);
+        // Who needs more than there is gets some more than that.
+        let mut body = function.body();
+        assert_eq!(body.inst_count(), 0);
+        let block = body.new_block();
+        push(&mut body, block, 120);
+        _ = function.hold();
+        assert_eq!(rows::<Row>(&mut function), 120 + 100 / SPARE);
     }
 }

@@ -8,8 +8,11 @@
 
 use crate::ahead;
 use libmimalloc_sys as mi;
+use orias::nursery;
 use orias_components::heap;
 use std::alloc::{GlobalAlloc, Layout};
+use std::cell::Cell;
+use std::sync::Once;
 
 /// Blocks up to this have their own size: they are the most, and waste would show.
 const TINY: usize = 128;
@@ -22,10 +25,24 @@ const MEDIUM: usize = 64 << 10;
 const PURGE_DELAY: mi::mi_option_t = 15;
 const DESTROY_ON_EXIT: mi::mi_option_t = 22;
 
+unsafe extern "C" {
+    fn _mi_auto_process_init();
+}
+
+/// Whether mimalloc is ready.
+static MIMALLOC: Once = Once::new();
+
+thread_local! {
+    /// It is, and all blocks that this thread asks for are its blocks.
+    static IS_READY: Cell<bool> = const { Cell::new(false) };
+}
+
 pub struct FewSizes;
 
 /// What the allocator has to know before it is asked for anything.
 pub fn begin() {
+    // SAFETY: the program begins once.
+    unsafe { nursery::open() };
     keep_freed_memory();
     // SAFETY: numbers in the allocator's table of options.
     unsafe {
@@ -44,6 +61,24 @@ fn keep_freed_memory() {
     unsafe { mi::mi_option_set(PURGE_DELAY, -1) };
 }
 
+/// A block from before mimalloc is asked for any in this thread, and whether it is all zeros. With
+/// None that begins.
+#[inline(never)]
+fn early(layout: Layout) -> Option<(*mut u8, bool)> {
+    if nursery::is_open() {
+        // SAFETY: it is open.
+        let (block, is_zero) = unsafe { nursery::alloc(layout) };
+        if !block.is_null() {
+            return Some((block, is_zero));
+        }
+    }
+    // The first thread comes here first: it closes the nursery before there are others.
+    // SAFETY: mimalloc makes itself ready so where it does when a program starts, and once.
+    MIMALLOC.call_once(|| unsafe { _mi_auto_process_init() });
+    IS_READY.set(true);
+    None
+}
+
 /// Whether another thread touches memory of such a block before it is used.
 #[inline]
 fn is_touched(size: usize) -> bool {
@@ -51,6 +86,25 @@ fn is_touched(size: usize) -> bool {
 }
 
 impl FewSizes {
+    /// Exchanges a block of the nursery.
+    ///
+    /// # Safety
+    /// As [`GlobalAlloc::realloc`].
+    unsafe fn leave(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: as in `grow`.
+        unsafe {
+            if nursery::resize(block, layout, size) {
+                return block;
+            }
+            let new = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
+            if !new.is_null() {
+                new.copy_from_nonoverlapping(block, layout.size().min(size));
+                nursery::dealloc(block, layout);
+            }
+            new
+        }
+    }
+
     /// Exchanges a block for a large one: as mimalloc does it, but that its memory is touched.
     ///
     /// # Safety
@@ -90,6 +144,11 @@ const fn is_usual(size: usize, align: usize) -> bool {
 unsafe impl GlobalAlloc for FewSizes {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if !IS_READY.get()
+            && let Some((block, _)) = early(layout)
+        {
+            return block;
+        }
         let (size, align) = (rounded(layout.size()), layout.align());
         // SAFETY: mimalloc takes any size, and a layout's alignment is a power of two.
         let block = unsafe {
@@ -109,6 +168,15 @@ unsafe impl GlobalAlloc for FewSizes {
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         let (size, align) = (layout.size(), layout.align());
+        if !IS_READY.get()
+            && let Some((block, is_zero)) = early(layout)
+        {
+            if !is_zero {
+                // SAFETY: the block is as large.
+                unsafe { block.write_bytes(0, size) };
+            }
+            return block;
+        }
         if size <= MEDIUM {
             // SAFETY: as above; what is asked for is zeroed, not what it was rounded to.
             return unsafe {
@@ -129,6 +197,10 @@ unsafe impl GlobalAlloc for FewSizes {
 
     #[inline]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        if nursery::has(block) {
+            // SAFETY: the block is the caller's to give back.
+            return unsafe { nursery::dealloc(block, layout) };
+        }
         if is_touched(layout.size()) {
             ahead::forget(block);
         }
@@ -138,6 +210,10 @@ unsafe impl GlobalAlloc for FewSizes {
 
     #[inline]
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        if nursery::has(block) {
+            // SAFETY: the block is the caller's to exchange.
+            return unsafe { self.leave(block, layout, new_size) };
+        }
         let (size, align) = (rounded(new_size), layout.align());
         if is_touched(size) {
             // SAFETY: as the caller says.

@@ -1,6 +1,7 @@
 //! Reading the files that a command line names, with a bound: whatever stands behind a name,
 //! reading it ends.
 
+use crate::nursery;
 use std::fs::File;
 use std::io::{Error, Read, Result};
 use std::path::Path;
@@ -26,6 +27,9 @@ pub fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
     if about.len() > most {
         let long = about.len();
         return Err(Error::other(format!("it has {long} bytes, and {most} are the most")));
+    }
+    if about.len() > nursery::SMALL_INPUT as u64 {
+        nursery::close();
     }
     // One byte more, so that the end is found without more room.
     let room = about.len() as usize + 1;

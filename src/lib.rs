@@ -23,6 +23,9 @@ pub mod lines;
 pub mod link;
 pub mod list;
 pub mod lower;
+/// For the program's allocator.
+#[doc(hidden)]
+pub mod nursery;
 pub mod origin;
 pub mod overrides;
 pub mod profiles;

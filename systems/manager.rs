@@ -18,6 +18,7 @@ use orias_components::body::Stamps;
 use orias_components::scratch;
 use orias_components::validate::{definitions, validate};
 use orias_components::{BlockId, Body, Facts, Function, edges, heap, text, work};
+use smallvec::SmallVec;
 use std::fmt::Write;
 use std::ops::Range;
 use std::sync::Arc;
@@ -55,11 +56,11 @@ fn describe(phase: &str, errors: &[PhaseError]) -> String {
 #[derive(Clone, Copy)]
 struct Step {
     phase: &'static Phase,
-    system: Option<System>,
+    system: Option<&'static System>,
     dump: bool,
-    /// For an optimization: the first step with the same code, whose mark in [`Worker::settled`]
-    /// they share.
-    optimization: Option<usize>,
+    /// For an optimization: the first phase with the same code, whose mark in
+    /// [`Progress::settled`] they share.
+    optimization: Option<u8>,
 }
 
 /// A world, the resources of phases, the phases that run on them, and the options that they run
@@ -119,13 +120,14 @@ impl Worker {
         }
         // Phases before that do not run at -O1.
         let mut before = 0;
+        let mut firsts = SmallVec::new();
         let steps = PHASES
             .iter()
             .map(|phase| Step {
                 phase,
                 system: system(phase, &options, &mut before),
                 dump: options.dump_ir.iter().any(|n| n == "*" || n == phase.name),
-                optimization: optimization(phase),
+                optimization: optimization(phase, &mut firsts),
             })
             .collect();
         Ok(Worker::with(options, steps))
@@ -351,7 +353,8 @@ impl Running<'_> {
             self.print(at, "before");
         }
         let progress = &*self.progress;
-        let settled = optimization.is_some_and(|o| progress.settled[o] == Some(progress.rewrites));
+        let mark = optimization.map(usize::from);
+        let settled = mark.is_some_and(|first| progress.settled[first] == Some(progress.rewrites));
         let applies = |s: &System| s.applies.is_none_or(|has| has(&progress.facts));
         let mut rewrites = None;
         if let Some(system) = system.filter(|s| !settled && applies(s)) {
@@ -360,7 +363,7 @@ impl Running<'_> {
             let count = std::mem::take(&mut self.found.report.rewrites);
             let progress = &mut *self.progress;
             progress.rewrites += u64::from(count);
-            if let Some(first) = optimization.filter(|_| count == 0) {
+            if let Some(first) = mark.filter(|_| count == 0) {
                 progress.settled[first] = Some(progress.rewrites);
             }
             if self.options.verify_each || !self.found.report.errors.is_empty() {
@@ -446,18 +449,24 @@ impl Running<'_> {
     }
 }
 
+/// The code of optimizations, and the first phase with it.
+type Firsts = SmallVec<[(&'static str, u8); 32]>;
+
 /// The first phase with the code of this optimization; None for phases that are more than that.
-fn optimization(phase: &Phase) -> Option<usize> {
-    let code = |phase: &Phase| match phase.status {
-        Status::Implemented(When::Optional, system) => Some(system.name),
-        _ => None,
+/// `firsts` are those of the phases before.
+fn optimization(phase: &'static Phase, firsts: &mut Firsts) -> Option<u8> {
+    let Status::Implemented(When::Optional, System { name, .. }) = &phase.status else {
+        return None;
     };
-    let mine = code(phase)?;
-    PHASES.iter().position(|other| code(other) == Some(mine))
+    let first = firsts.iter().find(|(of, _)| of == name).map(|(_, first)| *first);
+    first.or_else(|| {
+        firsts.push((name, u8::try_from(phase.index).ok()?));
+        firsts.last().map(|(_, first)| *first)
+    })
 }
 
-fn system(phase: &Phase, options: &Options, before: &mut u32) -> Option<System> {
-    let Status::Implemented(_, code) = phase.status else { return None };
+fn system(phase: &'static Phase, options: &Options, before: &mut u32) -> Option<&'static System> {
+    let Status::Implemented(_, code) = &phase.status else { return None };
     let needed = phase.is_needed(options.opt_level);
     let limited = options.phase_limit.is_some_and(|n| phase.index as u32 >= n) && !needed;
     let off = options.disabled.iter().any(|n| n == phase.name) || limited;

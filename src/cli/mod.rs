@@ -16,6 +16,7 @@ mod sim;
 mod trace;
 
 use crate::cli::exit::{FAILED, SUCCESS};
+use crate::nursery;
 use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 
@@ -79,6 +80,7 @@ pub fn main(given: impl Iterator<Item = OsString>) -> u8 {
         }
     }
     if args.first().is_some_and(|first| SUBCOMMANDS.contains(&first.as_str())) {
+        nursery::close();
         let cli = Cli::parse_from(std::iter::once("orias").chain(args.iter().map(String::as_str)));
         return match cli.command {
             Some(Command::Batch(args)) => match batch::batch(&args) {

@@ -1,5 +1,6 @@
 //! The threads of a compiler.
 
+use crate::nursery;
 use orias_systems::parallel;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
@@ -40,6 +41,7 @@ impl Pool {
     /// # Errors
     /// The machine gives no threads.
     pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> Result<R, ThreadPoolBuildError> {
+        nursery::close();
         if self.threads == 0 {
             return Ok(work());
         }
@@ -65,6 +67,7 @@ impl Pool {
         if threads < 2 || rayon::current_thread_index().is_some() {
             return Ok(work());
         }
+        nursery::close();
         let helpers = match self.own.get() {
             Some(own) => own.clone(),
             // This thread works too. They are not kept: what they help with is rare and large.
