@@ -41,8 +41,6 @@ pub struct FewSizes;
 
 /// What the allocator has to know before it is asked for anything.
 pub fn begin() {
-    // SAFETY: the program begins once.
-    unsafe { nursery::open() };
     keep_freed_memory();
     // SAFETY: numbers in the allocator's table of options.
     unsafe {

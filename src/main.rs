@@ -1,13 +1,16 @@
 //! The program: see `orias::cli`.
-#![cfg_attr(all(target_os = "linux", any(target_env = "gnu", target_env = "musl")), no_main)]
+#![cfg_attr(
+    all(target_os = "linux", any(target_env = "gnu", target_env = "musl"), not(test)),
+    no_main
+)]
 
 mod allocator;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", any(target_env = "musl", test)))]
 mod memory;
 
-use orias::ahead;
+use orias::{ahead, nursery};
 use orias_components::heap::Counted;
-#[cfg(all(target_os = "linux", any(target_env = "gnu", target_env = "musl")))]
+#[cfg(all(target_os = "linux", any(target_env = "gnu", target_env = "musl"), not(test)))]
 use std::{
     ffi::{CStr, OsStr, c_char, c_int},
     os::unix::ffi::OsStrExt,
@@ -19,9 +22,11 @@ static ALLOCATOR: Counted<allocator::FewSizes> = Counted(allocator::FewSizes);
 /// A compile of a small kernel takes a millisecond, and the standard library's way to `main` would
 /// be a twentieth of it: it reads the process's memory map, to name an overflow of the stack. Its
 /// way out writes what is left of standard output.
-#[cfg(all(target_os = "linux", any(target_env = "gnu", target_env = "musl")))]
+#[cfg(all(target_os = "linux", any(target_env = "gnu", target_env = "musl"), not(test)))]
 #[unsafe(no_mangle)]
 extern "C" fn main(count: c_int, args: *const *const c_char) -> c_int {
+    // SAFETY: the program begins once.
+    unsafe { nursery::open() };
     allocator::begin();
     let count = usize::try_from(count).unwrap_or(0);
     // The standard library would know them too, but for musl.
@@ -34,8 +39,10 @@ extern "C" fn main(count: c_int, args: *const *const c_char) -> c_int {
     std::process::exit(orias::cli::main(args).into())
 }
 
-#[cfg(not(all(target_os = "linux", any(target_env = "gnu", target_env = "musl"))))]
+#[cfg(not(all(target_os = "linux", any(target_env = "gnu", target_env = "musl"), not(test))))]
 fn main() {
+    // SAFETY: the program begins once.
+    unsafe { nursery::open() };
     allocator::begin();
     std::process::exit(orias::cli::main(std::env::args_os().skip(1)).into())
 }
