@@ -123,19 +123,39 @@ impl<C: 'static> Clear for LocalKey<Shelf<C>> {
     }
 }
 
-/// The shelves of a thread that have been given something: cleared when it ends.
-struct Shelves(Vec<&'static dyn Clear>);
+/// What a thread keeps that is cleared when it ends: the shelves that have been given something,
+/// and what else asks for it.
+struct Kept {
+    shelves: Vec<&'static dyn Clear>,
+    others: Vec<fn()>,
+}
 
-impl Drop for Shelves {
+impl Drop for Kept {
     fn drop(&mut self) {
-        self.0.iter().for_each(|shelf| shelf.clear());
+        self.shelves.iter().for_each(|shelf| shelf.clear());
+        self.others.iter().for_each(|clear| clear());
     }
 }
 
 thread_local! {
-    static SHELVES: RefCell<Shelves> = const { RefCell::new(Shelves(Vec::new())) };
+    static KEPT: RefCell<Kept> =
+        const { RefCell::new(Kept { shelves: Vec::new(), others: Vec::new() }) };
     /// How often the thread has done its work.
     static TIMES: Cell<u32> = const { Cell::new(0) };
+    /// The thread ends with its process, and nothing is cleared.
+    static IS_LAST: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Says that this thread ends with its process: what it keeps is not cleared, and so nothing need
+/// be noted for that. To note the first thing takes six calls of the system.
+pub fn ends_with_process() {
+    IS_LAST.set(true);
+}
+
+/// Runs something when this thread ends: what clears a thread's memory that has no destructor.
+/// Whether that can be done: not where the thread is ending.
+pub fn at_end(clear: fn()) -> bool {
+    IS_LAST.get() || KEPT.try_with(|kept| kept.borrow_mut().others.push(clear)).is_ok()
 }
 
 /// So often a thread does the same work before it keeps what that needed.
@@ -197,15 +217,21 @@ fn kept<C: Empty + 'static>(shelf: &'static LocalKey<Shelf<C>>) -> C {
 fn give<C: Empty + 'static>(shelf: &'static LocalKey<Shelf<C>>, mut inner: C) {
     inner.empty();
     shelf.with(|place| {
-        // Where the thread ends and its shelves are cleared, nothing is kept any more.
-        let note = |all: &RefCell<Shelves>| all.borrow_mut().0.push(shelf);
-        let first = || SHELVES.try_with(note).is_ok().then(Box::default);
-        let Some(mut kept) = place.0.take().or_else(first) else { return };
+        let Some(mut kept) = place.0.take().or_else(|| note(shelf).then(Box::default)) else {
+            return;
+        };
         if kept.len() < MOST_KEPT {
             kept.push(inner);
         }
         place.0.set(Some(kept));
     });
+}
+
+/// Notes that something is on a shelf of this thread, so that it is cleared with the others. Where
+/// the thread ends and its shelves are cleared, nothing is kept any more.
+#[cold]
+fn note(shelf: &'static dyn Clear) -> bool {
+    IS_LAST.get() || KEPT.try_with(|kept| kept.borrow_mut().shelves.push(shelf)).is_ok()
 }
 
 impl<T> Scratch<Vec<T>> {
@@ -244,13 +270,21 @@ impl<T: BitStore> Scratch<BitVec<T>> {
     }
 }
 
+impl<C: Empty + 'static> Scratch<C> {
+    /// Puts it on the shelf, unless there is nothing to keep, or too much.
+    #[inline(never)]
+    fn was_given_back(&mut self) -> bool {
+        let bytes = self.inner.bytes();
+        let shelf = self.shelf.filter(|_| bytes > 0 && bytes <= MOST_BYTES);
+        shelf.map(|shelf| give(shelf, std::mem::take(&mut *self.inner))).is_some()
+    }
+}
+
 impl<C: Empty + 'static> Drop for Scratch<C> {
     #[inline(never)]
     fn drop(&mut self) {
-        let bytes = self.inner.bytes();
-        let is_kept = bytes > 0 && bytes <= MOST_BYTES && keeps();
-        if let Some(shelf) = self.shelf.filter(|_| is_kept) {
-            return give(shelf, std::mem::take(&mut *self.inner));
+        if keeps() && self.was_given_back() {
+            return;
         }
         // SAFETY: nothing is done with it behind this.
         unsafe { ManuallyDrop::drop(&mut self.inner) };
@@ -348,6 +382,7 @@ macro_rules! scratch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
     fn keep() {
         (0..OFTEN).for_each(|_| done_again());
@@ -410,6 +445,20 @@ mod tests {
         };
         std::thread::spawn(work).join().expect("it does not fail");
         assert_eq!(Arc::strong_count(&one), 1);
+    }
+
+    #[test]
+    fn what_asks_for_it_is_cleared_at_the_end_of_its_thread() {
+        static CLEARED: AtomicU32 = AtomicU32::new(0);
+        let clear = || _ = CLEARED.fetch_add(1, Relaxed);
+        std::thread::spawn(move || assert!(at_end(clear))).join().expect("it does not fail");
+        assert_eq!(CLEARED.load(Relaxed), 1);
+        let last = move || {
+            ends_with_process();
+            assert!(at_end(clear));
+        };
+        std::thread::spawn(last).join().expect("it does not fail");
+        assert_eq!(CLEARED.load(Relaxed), 1);
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod memory;
 
 use orias::{ahead, nursery};
 use orias_components::heap::Counted;
+use orias_components::scratch;
 #[cfg(all(target_os = "linux", any(target_env = "gnu", target_env = "musl"), not(test)))]
 use std::{
     ffi::{CStr, OsStr, c_char, c_int},
@@ -27,6 +28,7 @@ static ALLOCATOR: Counted<allocator::FewSizes> = Counted(allocator::FewSizes);
 extern "C" fn main(count: c_int, args: *const *const c_char) -> c_int {
     // SAFETY: the program begins once.
     unsafe { nursery::open() };
+    scratch::ends_with_process();
     allocator::begin();
     let count = usize::try_from(count).unwrap_or(0);
     // The standard library would know them too, but for musl.
@@ -43,6 +45,7 @@ extern "C" fn main(count: c_int, args: *const *const c_char) -> c_int {
 fn main() {
     // SAFETY: the program begins once.
     unsafe { nursery::open() };
+    scratch::ends_with_process();
     allocator::begin();
     std::process::exit(orias::cli::main(std::env::args_os().skip(1)).into())
 }

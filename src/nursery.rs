@@ -30,8 +30,10 @@ struct Piece(UnsafeCell<[u8; SIZE]>);
 
 /// What is free.
 struct Free {
-    /// Behind all blocks that were ever given away.
+    /// Behind all blocks that are given away.
     next: usize,
+    /// The most that it ever was: all behind that is zero.
+    most: usize,
     /// By size: the first block of a chain, each of which begins with where the next one is.
     lists: [*mut u8; LISTS],
 }
@@ -44,7 +46,8 @@ unsafe impl Sync for Piece {}
 unsafe impl Sync for Blocks {}
 
 static PIECE: Piece = Piece(UnsafeCell::new([0; SIZE]));
-static BLOCKS: Blocks = Blocks(UnsafeCell::new(Free { next: 0, lists: [null_mut(); LISTS] }));
+static BLOCKS: Blocks =
+    Blocks(UnsafeCell::new(Free { next: 0, most: 0, lists: [null_mut(); LISTS] }));
 
 thread_local! {
     static IS_OPEN: Cell<bool> = const { Cell::new(false) };
@@ -104,9 +107,11 @@ pub unsafe fn alloc(layout: Layout) -> (*mut u8, bool) {
         }
         let start = free.next.next_multiple_of(layout.align());
         if start + size <= SIZE {
+            let is_zero = start >= free.most;
             free.next = start + size;
+            free.most = free.most.max(free.next);
             // SAFETY: it lies within the piece.
-            return (unsafe { PIECE.0.get().cast::<u8>().add(start) }, true);
+            return (unsafe { PIECE.0.get().cast::<u8>().add(start) }, is_zero);
         }
     }
     close();
@@ -119,13 +124,17 @@ pub unsafe fn alloc(layout: Layout) -> (*mut u8, bool) {
 /// It is one of the piece, of this layout, and nobody uses it any more.
 pub unsafe fn dealloc(block: *mut u8, layout: Layout) {
     if is_open() {
-        let (list, _) = list_of(layout.size());
-        // SAFETY: the piece is open for no other thread, and each block has room for a pointer.
-        unsafe {
-            let free = &mut *BLOCKS.0.get();
-            block.cast::<*mut u8>().write(free.lists[list]);
-            free.lists[list] = block;
+        let (list, size) = list_of(layout.size());
+        // SAFETY: the piece is open for no other thread.
+        let free = unsafe { &mut *BLOCKS.0.get() };
+        let start = block as usize - PIECE.0.get() as usize;
+        if start + size == free.next {
+            free.next = start;
+            return;
         }
+        // SAFETY: each block has room for a pointer.
+        unsafe { block.cast::<*mut u8>().write(free.lists[list]) };
+        free.lists[list] = block;
     }
 }
 
@@ -143,7 +152,11 @@ pub unsafe fn resize(block: *mut u8, layout: Layout, size: usize) -> bool {
     let free = is_open().then(|| unsafe { &mut *BLOCKS.0.get() });
     let start = block as usize - PIECE.0.get() as usize;
     let last = free.filter(|free| start + old == free.next && start + new <= SIZE);
-    last.map(|free| free.next = start + new).is_some()
+    let resized = last.map(|free| {
+        free.next = start + new;
+        free.most = free.most.max(free.next);
+    });
+    resized.is_some()
 }
 
 #[cfg(test)]
@@ -179,10 +192,13 @@ mod tests {
             // The last one grows where it is, others only as far as they have room.
             assert!(resize(second, layout(200), 1000) && !resize(first, layout(40), 49));
             assert!(resize(first, layout(40), 48) && resize(first, layout(48), 10));
-            // What is given back comes again, for the same size.
+            // What is given back comes again, for the same size, the last one for any.
+            let (third, _) = alloc(layout(10));
             dealloc(second, layout(1000));
             assert_eq!(alloc(layout(1000)), (second, false));
-            assert_ne!(alloc(layout(1000)).0, second);
+            dealloc(third, layout(10));
+            assert_eq!(alloc(layout(8)), (third, false));
+            assert_eq!(alloc(layout(1000)), (third.add(16), true));
             let (aligned, _) = alloc(Layout::from_size_align(8, 1024).expect("a layout"));
             assert_eq!(aligned as usize % 1024, 0);
             assert!(is_open() && alloc(layout(SIZE)).0.is_null() && !is_open());

@@ -4,11 +4,13 @@
 use crate::form::Form;
 use crate::target::{Table, Target};
 use orias_components::pseudo::brx;
+use orias_components::scratch;
 use orias_components::{Inst, Mods, Opcode, Operand, RegFile, RegFlags};
 use rustc_hash::FxHashMap;
 use std::borrow::Borrow;
 use std::cell::RefCell;
 use std::hash::{Hash, Hasher};
+use std::mem::ManuallyDrop;
 use std::ptr;
 
 /// Operands that an instruction may have to be remembered.
@@ -99,9 +101,22 @@ struct Memo {
     found: FxHashMap<Key, Found>,
 }
 
+impl Default for Memo {
+    fn default() -> Memo {
+        Memo { table: ptr::null(), bound: false, found: FxHashMap::default() }
+    }
+}
+
 thread_local! {
-    static MEMO: RefCell<Memo> =
-        RefCell::new(Memo { table: ptr::null(), bound: false, found: FxHashMap::default() });
+    /// Without a destructor of its own, which no thread needs that ends with its process:
+    /// [`forget`] runs in the others' place.
+    static MEMO: RefCell<ManuallyDrop<Option<Memo>>> =
+        const { RefCell::new(ManuallyDrop::new(None)) };
+}
+
+/// Lets go of what this thread has found.
+fn forget() {
+    drop(MEMO.with_borrow_mut(|memo| memo.take()));
 }
 
 /// BRX as its word has it: where it leads is the matter of its table.
@@ -133,6 +148,11 @@ pub fn find_by<I: Borrow<Inst>>(
 ) -> Found {
     let Some(key) = Key::of(op, mods, operands) else { return look_up(target, inst().borrow()) };
     MEMO.with_borrow_mut(|memo| {
+        if memo.is_none() && scratch::at_end(forget) {
+            **memo = Some(Memo::default());
+        }
+        // The thread is ending.
+        let Some(memo) = &mut **memo else { return look_up(target, inst().borrow()) };
         let table = target.table();
         let here = ptr::eq(memo.table, table) && memo.bound == target.bound;
         if !here || memo.found.len() >= MOST {

@@ -19,6 +19,7 @@ impl Teams {
         drop(idle);
         let mut team = found.unwrap_or_default();
         team.iter_mut().take(count).for_each(Worker::reset);
+        team.reserve_exact(count.saturating_sub(team.len()));
         while team.len() < count {
             let new = team.first().map(Worker::another);
             team.push(new.map_or_else(|| Worker::new(pipeline.clone()), Ok)?);

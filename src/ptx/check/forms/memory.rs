@@ -45,8 +45,10 @@ thread_local! {
 impl Learned {
     /// What modules with this head taught, which is taken away; else nothing.
     pub fn take(header: &Header<'_>) -> Learned {
-        let last = LAST.with(|last| last.take());
-        last.filter(|last| last.head.is(header)).unwrap_or_else(|| Learned {
+        // Not to look where nothing is: what ends with its thread has to be noted when it is first
+        // touched, by six calls of the system.
+        let last = HAS_READ.get().then(|| LAST.with(|last| last.take()));
+        last.flatten().filter(|last| last.head.is(header)).unwrap_or_else(|| Learned {
             head: Head {
                 version: header.version.map(|(major, minor, _)| (major, minor)),
                 target: header.target.iter().map(|word| word.text.to_string()).collect(),
