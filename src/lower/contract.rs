@@ -23,9 +23,15 @@ pub enum Fate {
 
 const _: () = assert!(size_of::<Fate>() == 8, "there is one for each instruction");
 
-/// The fate of every instruction of a function, by index.
+/// What products are made by.
+const PRODUCTS: [Op; 2] = [Op::Mul, Op::Div];
+
+/// The fate of every instruction of a function, by index; none where all stay.
 pub fn contract(function: &Function<'_>) -> Vec<Fate> {
     let code = &function.code;
+    let Some(first) = code.iter().position(|inst| contractible(&inst, &PRODUCTS).is_some()) else {
+        return Vec::new();
+    };
     let mut fates = vec![Fate::Stays; code.len()];
     let mut mentions = vec![0u32; function.regs.len()];
     for inst in code {
@@ -35,8 +41,8 @@ pub fn contract(function: &Function<'_>) -> Vec<Fate> {
     for (at, _) in &function.labels {
         starts_block[*at] = true;
     }
-    for (at, inst) in code.iter().enumerate() {
-        let Some(product) = contractible(&inst, &[Op::Mul, Op::Div]) else { continue };
+    for (at, inst) in code.iter().enumerate().skip(first) {
+        let Some(product) = contractible(&inst, &PRODUCTS) else { continue };
         // The product itself is one mention; every other one must be an addition that takes it in.
         let wanted = mentions[product.0 as usize] - 1;
         let uses = uses(code, &starts_block, at, product, wanted);
@@ -160,7 +166,10 @@ mod tests {
                 }
             }
         };
-        contract(&program.functions[0]).into_iter().map(letter).collect()
+        let function = &program.functions[0];
+        let mut fates = contract(function);
+        fates.resize(function.code.len(), Fate::Stays);
+        fates.into_iter().map(letter).collect()
     }
 
     #[test]

@@ -7,10 +7,10 @@ use super::contract::{Fate, contract};
 use super::layout::{Module, SHARED_RESERVED};
 use super::select;
 use crate::lower::context::cx::{Cx, cells_of};
-use crate::lower::context::usage::{constant_registers, registers_read};
+use crate::lower::context::usage::Usage;
 use crate::ptx::ast::NOUNROLL;
 use crate::ptx::diagnostics::{Diagnostic, Diagnostics};
-use crate::ptx::program::{FuncId, Function, Operand as Ptx, Program};
+use crate::ptx::program::{FuncId, Function, Program};
 use crate::ptx::types::Type;
 use crate::ptx::words::{Op, Word, WordSet};
 use orias_components::{BlockId, Body, Guard, Inst, Loc, Mod, Opcode, Operand, Reg, RegFile};
@@ -41,10 +41,10 @@ pub fn function(
     let layout = &module.layouts[id];
     let contracts = module.options.fmad && module.options.opt_level > 0;
     // What is asked of the code as a whole.
-    let (fates, (read, constants)) = parallel::both(
+    let (fates, Usage { read, constants, named }) = parallel::both(
         function.code.len(),
         || if contracts { contract(function) } else { Vec::new() },
-        || (registers_read(function), constant_registers(function)),
+        || Usage::of(function),
     );
     let mut e = Emit::new(body);
     let mut regs = Vec::with_capacity(function.regs.len());
@@ -64,7 +64,6 @@ pub fn function(
     let local = (layout.local_bytes, layout.local_align);
     let found = Frame::new(program, (id, function), local, module.frame_align, || e.temp(1));
     let (frame, locals_at) = found.map_err(|message| Diagnostic::error(function.span, message))?;
-    let named = labels_named(function);
     // Where nothing goes to, nothing begins.
     let labels = named.iter().map(|named| if *named { e.label() } else { entry }).collect();
     let mut cx = Cx {
@@ -177,19 +176,6 @@ pub fn function(
 /// Accesses that keep their number and their order.
 const STRONG: WordSet =
     WordSet::of(&[Word::Volatile, Word::Relaxed, Word::Acquire, Word::Release, Word::Mmio]);
-
-/// By label: whether control may go there but from the instruction before.
-fn labels_named(function: &Function<'_>) -> Vec<bool> {
-    let mut named = vec![false; function.labels.len()];
-    let targets = function.branch_targets.iter().flatten().copied();
-    let operands = function.code.iter().flat_map(|inst| inst.operands);
-    let places = operands.filter_map(|operand| match operand {
-        Ptx::Label(label) => Some(*label),
-        _ => None,
-    });
-    targets.chain(places).for_each(|label| named[label.0 as usize] = true);
-    named
-}
 
 /// The blocks whose loops `.pragma "nounroll"` keeps as they are: all, or those of some labels and
 /// of what stands at the same places.
