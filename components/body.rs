@@ -273,6 +273,18 @@ impl Body<'_> {
         self.row(id).op
     }
 
+    /// The guard: cheaper than [`Body::inst`] where nothing else is asked.
+    #[inline]
+    pub fn guard(&self, id: InstId) -> crate::Guard {
+        self.row(id).guard()
+    }
+
+    /// Stall, yield and scoreboards: cheaper than [`Body::inst`] where nothing else is asked.
+    #[inline]
+    pub fn control(&self, id: InstId) -> crate::Control {
+        self.row(id).control()
+    }
+
     /// Replaces an instruction; it keeps its id, its place and its source place.
     pub fn set_inst(&mut self, id: InstId, inst: &Inst) {
         let (old, arena) = (*self.row(id), &mut *self.arena);

@@ -167,7 +167,7 @@ impl Packed {
         }
     }
 
-    const fn payload(self) -> u32 {
+    pub(crate) const fn payload(self) -> u32 {
         self.0 as u32
     }
 
@@ -247,7 +247,16 @@ impl Packed {
     }
 
     /// The operand by value.
+    #[inline]
     pub fn unpack(self, side: &Side) -> Operand {
+        // Most are registers.
+        if self.kind() == Kind::Reg {
+            return Operand::Reg(self.reg_bits());
+        }
+        self.unpack_other(side)
+    }
+
+    fn unpack_other(self, side: &Side) -> Operand {
         let at = self.payload() as usize;
         match self.kind() {
             Kind::Reg => Operand::Reg(self.reg_bits()),

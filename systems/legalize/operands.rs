@@ -124,7 +124,8 @@ fn fix(
     before: &mut Rewrite,
 ) -> Result<usize, String> {
     let inst = body.inst(id);
-    let operands: SmallVec<[Operand; 8]> = inst.operands().collect();
+    let mut operands = SmallVec::<[Operand; 8]>::new();
+    operands.extend(inst.operands());
     let form = match inst.op {
         Opcode::BRX => target.takes(&inst.to_inst()),
         _ => target.takes_view(inst, &operands),

@@ -51,7 +51,7 @@ fn find_places(body: &Body<'_>, list: &CodeList, marked: &Marked, compiled: &mut
     for (at, id) in list.insts.iter().enumerate() {
         let offset = (at as u64 * WORD) as u32;
         let inst = body.inst(*id);
-        for operand in inst.operands() {
+        for operand in inst.symbols() {
             if let Operand::Symbol { key, addend, part } = operand
                 && !inst.op.is_branch()
                 && !calls::is_behind_call(&operand)
@@ -95,7 +95,7 @@ fn link(body: &Body<'_>, code: &CodeList, at: usize) -> Option<LinkTo> {
             Some(Operand::Symbol { key, .. }) => LinkTo::Function(key),
             _ => LinkTo::Start,
         }),
-        Opcode::MOV if inst.operands().any(|o| calls::is_behind_call(&o)) => {
+        Opcode::MOV if inst.symbols().any(|o| calls::is_behind_call(&o)) => {
             Some(LinkTo::Here(behind_next_call(body, code, at) as u32))
         }
         Opcode::BRX => Some(LinkTo::Tables),

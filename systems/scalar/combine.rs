@@ -322,8 +322,8 @@ impl Combiner<'_, '_> {
         }
         match inst.op {
             op if ENDS.contains(&op) => {
-                let writers = self.writers(body, inst);
-                for rule in RULES.iter().filter(|rule| may_begin(rule, inst, &writers)) {
+                let writers = self.writers(inst);
+                for rule in RULES.iter().filter(|rule| may_begin(body, rule, inst, &writers)) {
                     let start = Match::default();
                     let Some(found) = self.find(body, rule, rule.from.len() - 1, id, &start) else {
                         continue;
@@ -507,12 +507,14 @@ impl Combiner<'_, '_> {
         !answer.is_moved || self.are_values(body, &answer.inst, comparison)
     }
 
-    /// The opcodes of what writes the values that an instruction reads.
-    fn writers(&self, body: &Body<'_>, inst: View<'_>) -> SmallVec<[Opcode; 4]> {
+    /// What writes the values that an instruction reads.
+    fn writers(&self, inst: View<'_>) -> SmallVec<[InstId; 4]> {
         let mut found = SmallVec::new();
         inst.for_each_use(|r| {
             let one = RegUse { count: 1, ..r };
-            found.extend(self.values.writer(one).map(|writer| body.op(writer)));
+            if let Some(writer) = self.values.writer(one) {
+                found.push(writer);
+            }
         });
         found
     }
@@ -717,20 +719,20 @@ fn without_results(body: &mut Body<'_>, id: InstId) {
     }
 }
 
-/// Whether an instruction may be a rule's last one, by its spelling and by which opcodes write what
-/// it reads: most are not, and are not matched operand by operand for that.
-fn may_begin(rule: &Rule, inst: View<'_>, writers: &[Opcode]) -> bool {
+/// Whether an instruction may be a rule's last one, by its spelling and that of what writes what it
+/// reads: most are not, and are not matched operand by operand for that.
+fn may_begin(body: &Body<'_>, rule: &Rule, inst: View<'_>, writers: &[InstId]) -> bool {
     let Some((last, earlier)) = rule.from.split_last() else { return false };
-    last.op == inst.op
-        && earlier.last().is_none_or(|step| writers.contains(&step.op))
-        && is_step(inst, last)
+    is_step(inst, last)
+        && earlier.iter().all(|step| body.facts().may_have(&[step.op]))
+        && earlier.last().is_none_or(|step| writers.iter().any(|by| is_step(body.inst(*by), step)))
 }
 
 fn is_step(inst: View<'_>, step: &Step) -> bool {
     inst.op == step.op
         && inst.defs == step.defs
         && inst.len() == step.operands.len()
-        && inst.mods().as_slice() == step.mods
+        && inst.mods().are(step.mods)
 }
 
 /// The register that a slot names.

@@ -95,6 +95,7 @@ impl News {
 pub(crate) struct Reads(SmallVec<[RegUse; 16]>);
 
 impl Reads {
+    #[inline]
     pub fn of(inst: View<'_>) -> Reads {
         let mut reads = SmallVec::new();
         inst.for_each_use(|r| reads.push(r));
