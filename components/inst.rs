@@ -5,11 +5,12 @@ use crate::ids::BlockId;
 use crate::modifier::Mods;
 use crate::mods::{ModsId, ModsTable};
 use crate::opcode::Opcode;
-use crate::operand::{Operand, RegUse};
-use crate::packed::{Packed, Side};
+use crate::operand::{Operand, RegFlags, RegUse};
+use crate::packed::{Kind, Packed, Side};
 use crate::register::Reg;
 use bevy_ecs::prelude::*;
 use smallvec::SmallVec;
+use std::ops::Range;
 
 /// The predicate under which an instruction runs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -317,6 +318,43 @@ impl<'a> View<'a> {
         self.words.get(at).and_then(|w| w.as_reg(self.side))
     }
 
+    /// Whether the operand at a place is this register in this way: cheaper than to unpack it.
+    #[inline]
+    pub fn is_reg(&self, at: usize, r: RegUse) -> bool {
+        self.words.get(at) == Some(&Packed::of_reg(Kind::Reg, r))
+    }
+
+    /// Whether the operand at a place is RZ.
+    #[inline]
+    pub fn is_rz(&self, at: usize) -> bool {
+        self.is_reg(at, RegUse::new(Reg::RZ))
+    }
+
+    /// Whether the operand at a place is PT.
+    #[inline]
+    pub fn is_pt(&self, at: usize) -> bool {
+        self.is_reg(at, RegUse::new(Reg::PT))
+    }
+
+    /// Whether the operand at a place is !PT.
+    #[inline]
+    pub fn is_not_pt(&self, at: usize) -> bool {
+        self.is_reg(at, RegUse { flags: RegFlags::NOT, ..RegUse::new(Reg::PT) })
+    }
+
+    /// Where the first operand is that names a place in memory.
+    #[inline]
+    pub fn address(&self) -> Option<usize> {
+        self.words.iter().position(|w| w.kind() == Kind::Mem)
+    }
+
+    /// The special registers that it reads, by their numbers.
+    #[inline]
+    pub fn specials(&self) -> impl Iterator<Item = u8> + use<'a> {
+        let words = self.words[self.defs as usize..].iter();
+        words.filter(|w| w.kind() == Kind::Special).map(|w| w.payload() as u8)
+    }
+
     /// All operands by value, destinations first.
     #[inline]
     pub fn operands(
@@ -346,6 +384,19 @@ impl<'a> View<'a> {
         self.words.iter().filter_map(|w| w.as_block())
     }
 
+    /// The operands that are relocated symbols: few instructions have any.
+    #[inline]
+    pub fn symbols(&self) -> impl Iterator<Item = Operand> + use<'a> {
+        let side = self.side;
+        self.words.iter().filter(|w| w.kind() == Kind::Symbol).map(move |w| w.unpack(side))
+    }
+
+    /// Whether it names places in the code or relocated symbols: what depends on where it stands.
+    #[inline]
+    pub fn has_places(&self) -> bool {
+        self.words.iter().any(|w| matches!(w.kind(), Kind::Block | Kind::Symbol))
+    }
+
     /// Registers written, without RZ/PT. A guarded instruction keeps the old value where its guard
     /// is false.
     #[inline]
@@ -363,6 +414,16 @@ impl<'a> View<'a> {
     #[inline]
     pub fn tied(&self) -> impl ExactSizeIterator<Item = RegUse> + use<'a> {
         self.tied.iter().map(|w| w.reg_bits())
+    }
+
+    /// Calls `f` on each register that the operands of a range name, constant ones too, with the
+    /// place of the operand and whether that is a constant or a place in memory.
+    #[inline]
+    pub fn for_each_reg_of(&self, places: Range<usize>, mut f: impl FnMut(usize, bool, RegUse)) {
+        for (at, word) in places.clone().zip(&self.words[places]) {
+            let is_place = matches!(word.kind(), Kind::Const | Kind::WideConst | Kind::Mem);
+            word.for_each_reg(self.side, |r| f(at, is_place, r));
+        }
     }
 
     /// Registers read, guard and tied ones included, without RZ/PT.

@@ -7,6 +7,7 @@
 
 use crate::names::Names;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 macro_rules! modifiers {
     ($($what:literal: $($name:ident $text:literal)*;)*) => {
@@ -366,8 +367,46 @@ impl fmt::Display for Mod {
 
 /// Up to twelve modifiers of an instruction, in text order: no form has more
 /// (`SURED.D.BA.1D.ADD.EF.F32.FTZ.RN.CONSTANT.SM.PRIVATE.IGN`).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, Copy, Eq, Default)]
 pub struct Mods([Mod; Mods::CAPACITY]);
+
+impl Mods {
+    /// Four words in each number: three of these are compared and hashed sooner than twelve words.
+    #[inline]
+    fn quads(&self) -> [u64; Mods::CAPACITY / 4] {
+        std::array::from_fn(|i| {
+            let word = |n: usize| (self.0[4 * i + n] as u64) << (16 * n);
+            word(0) | word(1) | word(2) | word(3)
+        })
+    }
+}
+
+impl Mods {
+    /// The words, four in each number, up to that in which the list ends: for hashes.
+    #[inline]
+    pub fn for_each_quad(&self, mut f: impl FnMut(u64)) {
+        for quad in self.quads() {
+            f(quad);
+            if quad >> 48 == 0 {
+                break;
+            }
+        }
+    }
+}
+
+impl PartialEq for Mods {
+    #[inline]
+    fn eq(&self, other: &Mods) -> bool {
+        self.quads() == other.quads()
+    }
+}
+
+impl Hash for Mods {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.for_each_quad(|quad| state.write_u64(quad));
+    }
+}
 
 impl Mods {
     /// Most words that an instruction has.
@@ -393,6 +432,13 @@ impl Mods {
     #[inline]
     pub fn as_slice(&self) -> &[Mod] {
         &self.0[..self.len()]
+    }
+
+    /// Whether these are the words, in this order.
+    #[inline]
+    pub fn are(&self, words: &[Mod]) -> bool {
+        let ends = self.0.get(words.len()).is_none_or(|next| *next == Mod::NONE);
+        ends && self.0.iter().zip(words).all(|(mine, word)| mine == word)
     }
 
     /// How many words there are.

@@ -84,8 +84,9 @@ macro_rules! opcodes {
                 match self { $($(Opcode::$name => stringify!($name),)+)* }
             }
 
-            const PROPS: [Props; Opcode::LIST.len()] =
-                also([$($({ let _ = Opcode::$name; $props },)+)*]);
+            // A reference: a look-up in an array by value may come to a copy of the array.
+            const PROPS: &'static [Props; Opcode::LIST.len()] =
+                &also([$($({ let _ = Opcode::$name; $props },)+)*]);
 
             /// What is true of all its instructions.
             #[inline]

@@ -167,7 +167,7 @@ impl Packed {
         }
     }
 
-    const fn payload(self) -> u32 {
+    pub(crate) const fn payload(self) -> u32 {
         self.0 as u32
     }
 
@@ -188,7 +188,17 @@ impl Packed {
 
     /// Packs an operand in the place of another, whose side entry it takes over where it has the
     /// same kind.
+    #[inline]
     pub fn pack_over(old: Option<Packed>, operand: &Operand, side: &mut Side) -> Packed {
+        // Most are registers.
+        if let Operand::Reg(r) = *operand {
+            side.note(r);
+            return Packed::of_reg(Kind::Reg, r);
+        }
+        Packed::pack_other(old, operand, side)
+    }
+
+    fn pack_other(old: Option<Packed>, operand: &Operand, side: &mut Side) -> Packed {
         let at = |kind: Kind| old.filter(|o| o.kind() == kind).map(Packed::payload);
         match *operand {
             Operand::Reg(r) => {
@@ -247,7 +257,16 @@ impl Packed {
     }
 
     /// The operand by value.
+    #[inline]
     pub fn unpack(self, side: &Side) -> Operand {
+        // Most are registers.
+        if self.kind() == Kind::Reg {
+            return Operand::Reg(self.reg_bits());
+        }
+        self.unpack_other(side)
+    }
+
+    fn unpack_other(self, side: &Side) -> Operand {
         let at = self.payload() as usize;
         match self.kind() {
             Kind::Reg => Operand::Reg(self.reg_bits()),

@@ -69,9 +69,9 @@ pub fn reads_late(op: Opcode) -> bool {
 /// Whether what it reads may be what another thread has just written: atomic operations with a
 /// result, strong and volatile loads.
 pub fn sees_other_threads(inst: View<'_>) -> bool {
-    let is_atomic = inst.op.has(Props::STORE) && inst.defs > 0;
+    let is_atomic = || inst.op.has(Props::STORE) && inst.defs > 0;
     let is_strong = || inst.mods().has(Mod::STRONG) || inst.mods().has(Mod::MMIO);
-    inst.op.has(Props::LOAD) && (is_atomic || is_strong())
+    inst.op.has(Props::LOAD) && (is_atomic() || is_strong())
 }
 
 /// Whether it may be an access to the shared memory of the CTA.
@@ -131,7 +131,7 @@ pub fn differs_by_thread(inst: View<'_>) -> bool {
 
 /// Whether it reads a special register that may be another one a moment later.
 pub fn reads_what_changes(inst: View<'_>) -> bool {
-    inst.sources().any(|o| matches!(o, Operand::Special(n) if !STEADY.contains(&n)))
+    inst.specials().any(|n| !STEADY.contains(&n))
 }
 
 /// A copy of one cell, without change of the value.
@@ -144,7 +144,18 @@ pub struct Copy {
 }
 
 /// The copy that an instruction is, if it is nothing else; its guard is the caller's matter.
+#[inline]
 pub fn as_copy(inst: View<'_>) -> Option<Copy> {
+    if may_copy(inst.op) { copy_of(inst) } else { None }
+}
+
+/// Whether an instruction with this opcode may be a copy.
+#[inline]
+pub fn may_copy(op: Opcode) -> bool {
+    matches!(op, Opcode::PLOP3 | Opcode::MOV | Opcode::UMOV)
+}
+
+fn copy_of(inst: View<'_>) -> Option<Copy> {
     let (to, from) = match inst.op {
         Opcode::PLOP3 if gives_first(inst) => (inst.get(PLOP3::P)?, inst.get(PLOP3::X)?),
         Opcode::MOV if copies_words(inst) => (inst.get(MOV::D)?, inst.get(MOV::B)?),
@@ -169,7 +180,7 @@ pub fn copies_words(inst: View<'_>) -> bool {
 /// Whether it is a `PLOP3` whose result is its first operand, and whose others are true.
 fn gives_first(inst: View<'_>) -> bool {
     const FIRST: Operand = Operand::Imm(0x80);
-    let is_true = |at: usize| inst.get(at) == Some(Operand::PT);
+    let is_true = |at: usize| inst.is_pt(at);
     inst.len() == PLOP3::COUNT
         && [PLOP3::Q, PLOP3::Y, PLOP3::Z].into_iter().all(is_true)
         && inst.operand(PLOP3::T) == FIRST

@@ -28,6 +28,13 @@ use smallvec::SmallVec;
 /// Phase 6: splits blocks behind every branch, so that branches stand only at the end.
 pub fn set_control_flow_op_last(code: Code<'_>, mut notes: Notes<'_>) {
     let mut body = code.body();
+    let splits_block = |block: &BlockId| {
+        let mut pairs = body.block(*block).insts().array_windows();
+        pairs.any(|[id, next]| ends_block(&body, *id, *next))
+    };
+    if !body.layout().iter().any(splits_block) {
+        return;
+    }
     let mut splits = 0;
     body.rewrite_all(|body, out, id| {
         if out.last().is_some_and(|last| ends_block(body, last, id)) {
@@ -42,10 +49,13 @@ pub fn set_control_flow_op_last(code: Code<'_>, mut notes: Notes<'_>) {
 /// Whether an instruction ends its block where `next` comes behind it: all branches do, but a
 /// conditional BRA may be followed by one more branch.
 fn ends_block(body: &Body<'_>, id: InstId, next: InstId) -> bool {
+    if !body.op(id).is_branch() {
+        return false;
+    }
     let is_pair = || {
         body.op(id) == Opcode::BRA && !edges::ends_flow(body.inst(id)) && body.op(next).is_branch()
     };
-    body.op(id).is_branch() && !is_pair()
+    !is_pair()
 }
 
 /// Phase 17.
@@ -96,9 +106,18 @@ pub fn branch_opt(
 }
 
 fn remove_unreachable(body: &mut Body<'_>, analyses: &mut Analyses) -> usize {
-    let flow = analyses.flow_after(body);
+    // Orders and dominators of edges that are about to change are not worth their while.
+    analyses.edges(body);
     let mut keep = scratch!(Vec<bool>; false; body.block_count());
-    flow.reverse_postorder().iter().for_each(|b| keep[*b as usize] = true);
+    let mut work = scratch!(Vec<BlockId>).with(body.layout().first().copied());
+    while let Some(block) = work.pop() {
+        if !std::mem::replace(&mut keep[block.0 as usize], true) {
+            work.extend(body.block(block).succs().iter().filter(|b| body.has_block(**b)));
+        }
+    }
+    if body.layout().iter().all(|b| keep[b.0 as usize]) {
+        return 0;
+    }
     let gone = body.layout().iter().copied().filter(|b| !keep[b.0 as usize]);
     let gone = scratch!(Vec<BlockId>).with(gone);
     body.remove_blocks(&gone);
@@ -175,10 +194,9 @@ fn thread_jumps(body: &mut Body<'_>, block: BlockId) -> usize {
             body.redirect(id, target, end);
             changed += 1;
         }
+        let Some(exit) = bare_exit(body, end) else { continue };
         let branch = body.inst(id).to_inst();
-        if let Some(exit) = bare_exit(body, end)
-            && is_thread_condition(&branch)
-        {
+        if is_thread_condition(&branch) {
             // EXIT takes guard and predicate operand as the branch has them.
             let condition =
                 branch.sources().iter().copied().filter(|o| matches!(o, Operand::Reg(_)));
@@ -297,6 +315,14 @@ fn inverted(inst: View<'_>, to: BlockId) -> Option<Inst> {
 pub(crate) fn merge_chains(body: &mut Body<'_>) -> usize {
     let mut merged = 0;
     let entry = body.layout().first().copied();
+    let may_merge = |block: &BlockId| {
+        matches!(body.block(*block).succs(), [next] if next != block
+            && Some(*next) != entry
+            && body.block(*next).preds() == [*block])
+    };
+    if !body.layout().iter().any(may_merge) {
+        return 0;
+    }
     let mut edit = FlowEdit::of(body);
     for &block in body.walk().iter() {
         if !body.has_block(block) {

@@ -9,7 +9,7 @@ use crate::build::Emit;
 use crate::function::Options;
 use crate::notes::Notes;
 use crate::params::Read;
-use orias_components::{Code, Guard, View};
+use orias_components::{Code, Guard, InstId, View};
 use orias_targets::Target;
 
 /// Phase `ConvertUnsupportedOps`: branches around what the target never guards.
@@ -17,7 +17,8 @@ pub fn convert_unsupported_ops(code: Code<'_>, options: Read<'_, Options>, mut n
     let target = options.target;
     let body = code.body();
     let mut insts = body.layout().iter().flat_map(|b| body.block(*b).insts());
-    if !insts.any(|id| is_never_guarded(target, body.inst(*id))) {
+    let has_guard = |id: &InstId| !body.guard(*id).is_always();
+    if !insts.any(|id| has_guard(id) && is_never_guarded(target, body.inst(*id))) {
         return;
     }
     let layout = body.layout().to_vec();

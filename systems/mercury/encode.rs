@@ -123,17 +123,19 @@ impl Encoder<'_> {
             let (inst, row) = (body.inst(id), body.form(id));
             let key = row.map(|row| (row, inst.mods_id()));
             let latest = &mut latest[usize::from(row.unwrap_or(0)) % LATEST];
-            let stem = match (&latest, key) {
-                _ if decodes_all => None,
-                (Some((latest, stem)), Some(key)) if *latest == key => Some(*stem),
-                (_, Some((row, _))) => proved.get(&(row, *inst.mods())).copied(),
-                (_, None) => None,
-            };
-            if let (Some(key), Some(stem)) = (key, stem) {
-                *latest = Some((key, stem));
+            let known = key.filter(|_| !decodes_all);
+            if let Some(key) = known
+                && latest.as_ref().is_none_or(|(latest, _)| *latest != key)
+                && let Some(stem) = proved.get(&(key.0, *inst.mods()))
+            {
+                *latest = Some((key, *stem));
+            }
+            if let Some((_, stem)) = latest.as_ref().filter(|(latest, _)| Some(*latest) == known) {
                 operands.clear();
                 operands.extend(inst.operands());
-                resolve(body, list, at, &mut operands).map_err(|message| (message, at))?;
+                if inst.op == Opcode::BRX || inst.has_places() {
+                    resolve(body, list, at, &mut operands).map_err(|message| (message, at))?;
+                }
                 if let Ok(word) = stem.word(target, (inst.guard, inst.control()), &operands, pc) {
                     *to = word;
                     continue;

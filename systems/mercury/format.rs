@@ -51,7 +51,7 @@ fn find_places(body: &Body<'_>, list: &CodeList, marked: &Marked, compiled: &mut
     for (at, id) in list.insts.iter().enumerate() {
         let offset = (at as u64 * WORD) as u32;
         let inst = body.inst(*id);
-        for operand in inst.operands() {
+        for operand in inst.symbols() {
             if let Operand::Symbol { key, addend, part } = operand
                 && !inst.op.is_branch()
                 && !calls::is_behind_call(&operand)
@@ -63,7 +63,7 @@ fn find_places(body: &Body<'_>, list: &CodeList, marked: &Marked, compiled: &mut
         if inst.op == Opcode::BRX {
             compiled.jumps.extend(jump(inst, offset, list));
         }
-        if let Some(to) = link(body, list, at) {
+        if let Some(to) = link(body, inst, list, at) {
             compiled.links.push(Link { offset, to });
         }
         if inst.op == Opcode::EXIT {
@@ -76,7 +76,9 @@ fn find_places(body: &Body<'_>, list: &CodeList, marked: &Marked, compiled: &mut
         compiled.needs = compiled.needs.and(sites::needs(inst));
         let loc = body.loc(*id);
         let spill = marked.spills.contains(id);
-        compiled.sites.extend(finder.site(inst, offset, loc.ptx_inst, spill));
+        if let Some(site) = finder.site(inst, offset, loc.ptx_inst, spill) {
+            compiled.sites.push(site);
+        }
         if (loc.file != 0 || loc.ptx_inst != 0) && loc != last {
             compiled.lines.push((offset, loc));
             last = loc;
@@ -85,8 +87,7 @@ fn find_places(body: &Body<'_>, list: &CodeList, marked: &Marked, compiled: &mut
 }
 
 /// What the words of the instruction at a place depend on.
-fn link(body: &Body<'_>, code: &CodeList, at: usize) -> Option<LinkTo> {
-    let inst = body.inst(code.insts[at]);
+fn link(body: &Body<'_>, inst: View<'_>, code: &CodeList, at: usize) -> Option<LinkTo> {
     match inst.op {
         Opcode::CALL if inst.mods().has(Mod::ABS) => Some(LinkTo::System),
         // A subroutine of the function itself.
@@ -95,7 +96,7 @@ fn link(body: &Body<'_>, code: &CodeList, at: usize) -> Option<LinkTo> {
             Some(Operand::Symbol { key, .. }) => LinkTo::Function(key),
             _ => LinkTo::Start,
         }),
-        Opcode::MOV if inst.operands().any(|o| calls::is_behind_call(&o)) => {
+        Opcode::MOV if inst.symbols().any(|o| calls::is_behind_call(&o)) => {
             Some(LinkTo::Here(behind_next_call(body, code, at) as u32))
         }
         Opcode::BRX => Some(LinkTo::Tables),

@@ -25,7 +25,6 @@ impl Finder {
         ptx_inst: u32,
         spill: bool,
     ) -> Option<Site> {
-        let data = inst.last().and_then(general);
         let collective = matches!(
             inst.op,
             Opcode::SHFL | Opcode::VOTE | Opcode::VOTEU | Opcode::MATCH | Opcode::REDUX
@@ -35,11 +34,12 @@ impl Finder {
         let barrier = matches!(inst.op, Opcode::SYNCS | Opcode::ARRIVES);
         if inst.op == Opcode::WARPSYNC {
             // A collective has the place behind it as its last operand.
+            let data = inst.last().and_then(general);
             let register = data.or_else(|| inst.sources().find_map(general));
             self.mask = register.map(|register| (ptx_inst, register));
         }
-        let mask = self.mask.filter(|(of, _)| *of == ptx_inst).map(|(_, register)| register);
-        if self.mask.is_some() {
+        let known = self.mask;
+        if known.is_some() {
             inst.for_each_def(|r| {
                 let first = r.reg.phys_index().filter(|_| r.reg.file() == RegFile::R);
                 let written = first.map(|first| first..first + u32::from(r.count));
@@ -51,6 +51,8 @@ impl Finder {
         if !(collective || meeting || barrier || spill) {
             return None;
         }
+        let mask = known.filter(|(of, _)| *of == ptx_inst).map(|(_, register)| register);
+        let data = inst.last().and_then(general);
         let memory = inst.operands().find_map(|operand| match operand {
             Operand::Mem(m) => Some(m),
             _ => None,
@@ -103,7 +105,6 @@ pub fn needs(inst: View<'_>) -> Needs {
         _ => 1,
     };
     let sparse_mask = match inst.op {
-        _ if !has(Mod::SP) => 0,
         Opcode::QGMMA => 1,
         Opcode::HGMMA => 2,
         Opcode::IGMMA => 4,
@@ -111,5 +112,6 @@ pub fn needs(inst: View<'_>) -> Needs {
         Opcode::IMMA => 0x20,
         _ => 0,
     };
+    let sparse_mask = if sparse_mask != 0 && has(Mod::SP) { sparse_mask } else { 0 };
     Needs { isa_class, sparse_mask, reconfigures: inst.op == Opcode::USETMAXREG }
 }

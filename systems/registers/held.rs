@@ -33,6 +33,9 @@ const FIRST_PREDICATE: usize = WORDS + UNIFORM;
 /// Phase 130.
 pub fn remove_nop_code(code: Code<'_>, options: Read<'_, Options>, mut notes: Notes<'_>) {
     let mut body = code.body();
+    if !may_repeat(&body) {
+        return;
+    }
     let mut known = Known::new();
     let mut last = None;
     let mut removed = 0;
@@ -43,6 +46,31 @@ pub fn remove_nop_code(code: Code<'_>, options: Read<'_, Options>, mut notes: No
         removed += known.settle(&mut body, block, options.target);
     }
     notes.count(removed);
+}
+
+/// Whether anything may go: something that does nothing, or two moves of one kind, of which the
+/// second may bring what the first has brought.
+fn may_repeat(body: &Body<'_>) -> bool {
+    if !body.facts().may_have(&[Opcode::NOP, Opcode::MOV, Opcode::R2UR, Opcode::ISETP]) {
+        return false;
+    }
+    let (mut numbers, mut uniform, mut predicates) = (0, 0, [0; 2]);
+    let mut may_go = |id: &InstId| {
+        match body.op(*id) {
+            Opcode::NOP => return true,
+            Opcode::MOV => {
+                let inst = body.inst(*id);
+                numbers += u32::from(number(inst).is_some());
+                return numbers > 1 || does_nothing(inst);
+            }
+            Opcode::R2UR => uniform += u32::from(to_uniform(body.inst(*id)).is_some()),
+            Opcode::ISETP => predicates[0] += u32::from(not_zero(body.inst(*id)).is_some()),
+            Opcode::SEL => predicates[1] += u32::from(kept(body.inst(*id)).is_some()),
+            _ => {}
+        }
+        uniform > 1 || predicates[0] > 0 && predicates[0] + predicates[1] > 1
+    };
+    body.layout().iter().any(|block| body.block(*block).insts().iter().any(&mut may_go))
 }
 
 /// What is known by register, and forgotten at once.
@@ -152,7 +180,8 @@ impl Known {
         }
         let stamped =
             |(p, from): (u8, u8), this: &Self| (p, (from, this.writes[usize::from(from)]));
-        if let Some((p, from)) = not_zero(inst).map(|pair| stamped(pair, self))
+        let asks = not_zero(inst);
+        if let Some((p, from)) = asks.map(|pair| stamped(pair, self))
             && self.predicates.get(usize::from(p)) == Some(from)
         {
             self.gone.push(id);
@@ -172,7 +201,8 @@ impl Known {
             (_, RegFile::P) => self.predicates.forget(usize::from(cell.0) - FIRST_PREDICATE),
             _ => {}
         });
-        if let Some((p, from)) = not_zero(inst).or(kept(inst)).map(|pair| stamped(pair, self)) {
+        let pair = asks.or_else(|| kept(inst));
+        if let Some((p, from)) = pair.map(|pair| stamped(pair, self)) {
             self.predicates.set(usize::from(p), from);
         }
         if inst.op.is_branch() && inst.op != Opcode::BRA && inst.op != Opcode::EXIT {
@@ -228,7 +258,7 @@ fn number(inst: View<'_>) -> Option<(u8, u32)> {
         && inst.operand(MOV::M) == Operand::Imm(0xf);
     let number = match inst.get(MOV::B).filter(|_| is_move)? {
         Operand::Imm(number) => number as u32,
-        operand if operand == Operand::RZ => 0,
+        Operand::RZ => 0,
         _ => return None,
     };
     general(inst.operand(MOV::D)).map(|to| (to, number))
@@ -251,9 +281,9 @@ fn not_zero(inst: View<'_>) -> Option<(u8, u8)> {
         && inst.guard.is_always()
         && inst.mods().as_slice() == [Mod::NE, Mod::U32, Mod::AND]
         && inst.len() == ISETP::COUNT
-        && inst.operand(ISETP::Q) == Operand::PT
-        && inst.operand(ISETP::B) == Operand::RZ
-        && inst.operand(ISETP::X) == Operand::PT;
+        && inst.is_pt(ISETP::Q)
+        && inst.is_rz(ISETP::B)
+        && inst.is_pt(ISETP::X);
     let to = predicate(inst.get(ISETP::P).filter(|_| is_one)?)?;
     general(inst.operand(ISETP::A)).map(|from| (to, from))
 }
@@ -264,7 +294,7 @@ fn kept(inst: View<'_>) -> Option<(u8, u8)> {
         && inst.guard.is_always()
         && inst.mods().is_empty()
         && inst.len() == SEL::COUNT
-        && inst.operand(SEL::A) == Operand::RZ
+        && inst.is_rz(SEL::A)
         && inst.operand(SEL::B) == Operand::Imm(1);
     let Operand::Reg(unless) = inst.get(SEL::X).filter(|_| is_one)? else { return None };
     let is_inverted = unless.flags.without(RegFlags::REUSE) == RegFlags::NOT;
@@ -288,7 +318,7 @@ fn to_uniform(inst: View<'_>) -> Option<(u8, u8)> {
         && inst.guard.is_always()
         && inst.mods().is_empty()
         && inst.len() == R2UR::COUNT
-        && inst.operand(R2UR::P) == Operand::PT;
+        && inst.is_pt(R2UR::P);
     let to = match inst.get(R2UR::UD).filter(|_| is_one)? {
         Operand::Reg(r) => r.reg.phys_index()? + u32::from(r.cell),
         _ => return None,

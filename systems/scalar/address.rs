@@ -14,7 +14,7 @@ pub(super) fn with_offset(
     (id, before): (InstId, &[InstId]),
 ) -> Option<(Inst, RegUse)> {
     let inst = body.inst(id);
-    let at = (0..inst.len()).find(|at| matches!(inst.get(*at), Some(Operand::Mem(_))))?;
+    let at = inst.address()?;
     let Operand::Mem(place) = inst.operand(at) else { return None };
     let (base, added) = match (place.sel, place.base.count) {
         (Mod::NONE, 1) => sum(body, values, place.base, before)?,
@@ -46,7 +46,7 @@ fn sum(
     let is_sum = inst.op == Opcode::IADD3
         && inst.guard.is_always()
         && inst.mods().is_empty()
-        && inst.operand(IADD3::P) == Operand::PT;
+        && inst.is_pt(IADD3::P);
     let (word, added) = is_sum.then(|| terms(inst))??;
     Some((word, added as i32))
 }
@@ -63,16 +63,15 @@ fn wide_sum(
         let by = values.writer(RegUse::at(address.reg, address.cell + cell, 1))?;
         values.may_move(body, by, before).then(|| body.inst(by))
     };
-    let (low, high) = (half(0)?, half(1)?);
-    let is_sum = |inst: View<'_>| inst.op == Opcode::IADD3 && inst.guard.is_always();
+    let is_sum = |inst: &View<'_>| inst.op == Opcode::IADD3 && inst.guard.is_always();
+    let low = half(0).filter(is_sum)?;
+    let high = half(1).filter(is_sum)?;
     let carry = plain(&low.get(IADD3::P)?)?;
-    let is_whole = is_sum(low)
-        && is_sum(high)
-        && low.mods().is_empty()
+    let is_whole = low.mods().is_empty()
         && high.mods().as_slice() == [Mod::X]
-        && high.operand(IADD3_X::P) == Operand::PT
-        && high.operand(IADD3_X::X) == Operand::Reg(carry)
-        && high.operand(IADD3_X::Y) == Operand::NOT_PT;
+        && high.is_pt(IADD3_X::P)
+        && high.is_reg(IADD3_X::X, carry)
+        && high.is_not_pt(IADD3_X::Y);
     if !is_whole {
         return None;
     }
@@ -87,7 +86,7 @@ fn wide_sum(
 
 /// The word that a sum of one word and constants adds, and the constants' sum.
 fn terms(inst: View<'_>) -> Option<(RegUse, u32)> {
-    if inst.operand(IADD3::Q) != Operand::PT {
+    if !inst.is_pt(IADD3::Q) {
         return None;
     }
     let (mut word, mut added) = (None, 0);

@@ -205,15 +205,12 @@ fn word(inst: View<'_>, at: usize) -> Option<RegUse> {
 }
 
 fn is_sum(inst: View<'_>) -> bool {
-    inst.op == Opcode::IADD3 && inst.guard.is_always() && inst.operand(IADD3::C) == Operand::RZ
+    inst.op == Opcode::IADD3 && inst.guard.is_always() && inst.is_rz(IADD3::C)
 }
 
 /// Whether it adds two words, and says what it carries.
 fn is_low(inst: View<'_>) -> bool {
-    is_sum(inst)
-        && inst.mods().is_empty()
-        && inst.len() == IADD3::COUNT
-        && inst.operand(IADD3::Q) == Operand::PT
+    is_sum(inst) && inst.mods().is_empty() && inst.len() == IADD3::COUNT && inst.is_pt(IADD3::Q)
 }
 
 /// The carry that it adds to two words, where that is all that it does.
@@ -221,8 +218,8 @@ fn carry_of(inst: View<'_>) -> Option<RegUse> {
     let is_high = is_sum(inst)
         && inst.mods().as_slice() == [Mod::X]
         && inst.len() == IADD3_X::COUNT
-        && inst.operand(IADD3::P) == Operand::PT
-        && inst.operand(IADD3::Q) == Operand::PT
-        && inst.operand(IADD3_X::Y) == Operand::NOT_PT;
-    plain(&inst.get(IADD3_X::X)?).filter(|_| is_high)
+        && inst.is_pt(IADD3::P)
+        && inst.is_pt(IADD3::Q)
+        && inst.is_not_pt(IADD3_X::Y);
+    plain(&inst.get(IADD3_X::X).filter(|_| is_high)?)
 }

@@ -92,9 +92,10 @@ impl News {
 }
 
 /// What an instruction reads, or read.
-pub(crate) struct Reads(SmallVec<[RegUse; 16]>);
+pub(crate) struct Reads(SmallVec<[RegUse; 8]>);
 
 impl Reads {
+    #[inline]
     pub fn of(inst: View<'_>) -> Reads {
         let mut reads = SmallVec::new();
         inst.for_each_use(|r| reads.push(r));

@@ -1,7 +1,7 @@
 //! Physical register cells with one dense number across the files, for tables by cell.
 
 use orias_components::scratch::Scratch;
-use orias_components::{Operand, RegFile, RegUse, View, scratch};
+use orias_components::{RegFile, RegUse, View, scratch};
 use orias_targets::form::Ports;
 use orias_targets::latency::{In, Out};
 
@@ -28,15 +28,15 @@ impl Cell {
 /// Numbers the cells that a function names: most name a few dozen, and there is a table of them for
 /// each block.
 pub struct Places {
-    /// By cell: 1 + its number, 0 for none.
-    of: [u16; COUNT],
+    /// By cell: 1 + its number, 0 for none. No array: it would be copied wherever this goes.
+    of: Scratch<Vec<u16>>,
     named: Scratch<Vec<Cell>>,
 }
 
 impl Places {
     /// No cell has a number.
     pub fn none() -> Places {
-        Places { of: [0; COUNT], named: scratch!(Vec<Cell>) }
+        Places { of: scratch!(Vec<u16>; 0; COUNT), named: scratch!(Vec<Cell>) }
     }
 
     /// Numbers a cell that has none.
@@ -90,13 +90,11 @@ pub fn for_each_use(inst: View<'_>, mut f: impl FnMut(Cell)) {
 /// written there.
 #[inline]
 pub fn for_each_result(inst: View<'_>, ports: Ports, mut f: impl FnMut(Cell, Out)) {
-    for (slot, op) in inst.dests().enumerate() {
-        op.for_each_reg(|r| {
-            for (offset, cell) in of(r).enumerate() {
-                f(cell, ports.result(slot, offset as u8));
-            }
-        });
-    }
+    inst.for_each_reg_of(0..usize::from(inst.defs), |slot, _, r| {
+        for (offset, cell) in of(r).enumerate() {
+            f(cell, ports.result(slot, offset as u8));
+        }
+    });
 }
 
 /// Calls `f` for each cell that an instruction with these ports reads, with the source that reads
@@ -104,14 +102,10 @@ pub fn for_each_result(inst: View<'_>, ports: Ports, mut f: impl FnMut(Cell, Out
 #[inline]
 pub fn for_each_source(inst: View<'_>, ports: Ports, mut f: impl FnMut(Cell, In)) {
     of(RegUse::new(inst.guard.reg)).for_each(|c| f(c, ports.guard));
-    for (at, op) in inst.sources().enumerate() {
-        let slot = inst.defs as usize + at;
-        let address = matches!(op, Operand::Const(_) | Operand::Mem(_));
-        op.for_each_reg(|r| {
-            let uniform = address && r.reg.file() == RegFile::UR;
-            for (offset, cell) in of(r).enumerate() {
-                f(cell, ports.source(slot, offset as u8, uniform));
-            }
-        });
-    }
+    inst.for_each_reg_of(usize::from(inst.defs)..inst.len(), |slot, is_place, r| {
+        let uniform = is_place && r.reg.file() == RegFile::UR;
+        for (offset, cell) in of(r).enumerate() {
+            f(cell, ports.source(slot, offset as u8, uniform));
+        }
+    });
 }

@@ -154,12 +154,12 @@ impl Pending {
     }
 
     /// What is outstanding once `inst` has issued, after its waits.
-    fn issue(&mut self, inst: View<'_>, timing: Timing, timings: &Timings) {
+    fn issue(&mut self, inst: View<'_>, control: Control, timing: Timing, timings: &Timings) {
         if ends_group(inst) {
             return;
         }
         let bit = |sb: u8| if sb == Control::NO_SB { 0 } else { 1 << sb };
-        let (write, read) = (bit(inst.control().write_sb), bit(inst.control().read_sb));
+        let (write, read) = (bit(control.write_sb), bit(control.read_sb));
         self.busy |= write | read;
         if write | read != 0 {
             // Without a scoreboard for reads, the result's covers them: sources are read before it
@@ -183,7 +183,7 @@ impl Pending {
         let timing = timings.get(id);
         let wait = self.waits(inst, timing, timings);
         self.clear(wait);
-        self.issue(inst, timing, timings);
+        self.issue(inst, inst.control(), timing, timings);
         wait
     }
 }
@@ -201,7 +201,7 @@ pub fn advanced_scoreboards_and_opexes(code: Code<'_>, options: Read<'_, Options
         && insts.any(|id| ends_group(body.inst(*id)));
     let reserved = if has_groups { 1 << GROUPS } else { 0 };
     let mut waits = scratch!(Vec<u8>; 0; body.inst_count());
-    // What long blocks leave behind that nothing outstanding has come to.
+    // What the entry leaves behind, and long blocks that nothing outstanding has come to.
     let mut left: FxHashMap<BlockId, Pending> = FxHashMap::default();
     // Blocks that nothing outstanding leaves, where none has come.
     let mut quiet = scratch!(Vec<bool>; false; body.block_count());
@@ -211,7 +211,7 @@ pub fn advanced_scoreboards_and_opexes(code: Code<'_>, options: Read<'_, Options
         state.set(&nothing);
         assign(&mut body, &timings, *block, reserved, &mut waits, &mut state);
         quiet[block.0 as usize] = state.busy == 0;
-        if body.block(*block).insts().len() >= LONG_BLOCK {
+        if body.block(*block).insts().len() >= LONG_BLOCK || layout.first() == Some(block) {
             left.insert(*block, state.clone());
         }
     }
@@ -240,8 +240,10 @@ pub fn advanced_scoreboards_and_opexes(code: Code<'_>, options: Read<'_, Options
     for block in layout.iter() {
         for at in 0..body.block(*block).insts().len() {
             let id = body.block(*block).insts()[at];
-            let control = body.inst(id).control();
-            body.set_control(id, Control { wait: waits[id.0 as usize], ..control });
+            let wait = waits[id.0 as usize];
+            if wait != 0 {
+                body.set_control(id, Control { wait, ..body.control(id) });
+            }
         }
         moved |= wait_before(&mut body, &timings, *block);
     }
@@ -257,14 +259,14 @@ fn wait_before(body: &mut Body<'_>, timings: &Timings, block: BlockId) -> bool {
     for at in 0..body.block(block).insts().len() {
         let insts = body.block(block).insts();
         let (id, before) = (insts[at], at.checked_sub(1).map(|at| insts[at]));
-        let control = body.inst(id).control();
+        let control = body.control(id);
         let wait = control.wait;
         if wait == 0 || !timings.get(id).never_waits() {
             continue;
         }
         body.set_control(id, Control { wait: 0, ..control });
         let before = before.filter(|before| {
-            let control = body.inst(*before).control();
+            let control = body.control(*before);
             let sets = |sb: u8| sb != Control::NO_SB && wait >> sb & 1 != 0;
             let leaves = body.op(*before).is_branch();
             let waits = !timings.get(*before).never_waits() && !leaves;
@@ -272,7 +274,7 @@ fn wait_before(body: &mut Body<'_>, timings: &Timings, block: BlockId) -> bool {
         });
         match before {
             Some(before) => {
-                let control = body.inst(before).control();
+                let control = body.control(before);
                 body.set_control(before, Control { wait: control.wait | wait, ..control });
             }
             // Between two branches stands nothing.
@@ -336,8 +338,8 @@ fn assign(
                 control.read_sb = pool.take_for_reads();
             }
         }
+        state.issue(inst, control, timing, timings);
         body.set_control(id, control);
-        state.issue(body.inst(id), timing, timings);
     }
 }
 

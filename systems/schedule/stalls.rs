@@ -129,7 +129,7 @@ pub fn set(body: &mut Body<'_>, timings: &Timings, target: &Target, layout: &[Bl
             let id = body.block(*block).insts()[at];
             let (op, stall) = (body.op(id), i32::from(stalls[id.0 as usize]));
             let longest = times.longest_stall(id, op);
-            let mut control = body.inst(id).control();
+            let mut control = body.control(id);
             control.stall = stall.min(longest) as u8;
             if stall > longest {
                 stretched.push((*block, at + 1, stall - longest));
@@ -155,7 +155,7 @@ pub fn set(body: &mut Body<'_>, timings: &Timings, target: &Target, layout: &[Bl
             if !last && !op.is_branch() {
                 continue;
             }
-            let mut control = body.inst(id).control();
+            let mut control = body.control(id);
             let stall = i32::from(control.stall + wanted.unwrap_or(0));
             let longest = times.longest_stall(id, op);
             control.stall = stall.min(longest) as u8;
@@ -477,7 +477,7 @@ impl<'b, 'w, 't> Walk<'b, 'w, 't> {
 
     /// Ends the block: the stall of its last instruction, and what is on its way when control may
     /// first leave it, in time from there.
-    fn end(mut self) -> (Option<(InstId, u16)>, AtEntry) {
+    fn end(&mut self) -> (Option<(InstId, u16)>, AtEntry) {
         let last = self.before.map(|last| {
             // What comes next may be any instruction.
             let late = self.late.iter().map(|(_, _, when)| when + LATEST_READ - self.now);
@@ -496,7 +496,7 @@ impl<'b, 'w, 't> Walk<'b, 'w, 't> {
         }
         let longest = self.times.longest();
         self.issued.retain(|(_, _, when)| -when < longest);
-        (last, self.issued)
+        (last, std::mem::take(&mut self.issued))
     }
 }
 
@@ -511,8 +511,9 @@ fn walk(
     stalls: &mut [u16],
 ) -> (i32, AtEntry) {
     let insts: &[InstId] = body.block(block).insts();
-    let (delay, walk) = if parallel::has_help(insts.len()) {
-        walk_in_pieces(body, times, insts, entry, (PIECE, RUN_UP), stalls)
+    let (delay, (last, issued)) = if parallel::has_help(insts.len()) {
+        let (delay, mut walk) = walk_in_pieces(body, times, insts, entry, (PIECE, RUN_UP), stalls);
+        (delay, walk.end())
     } else {
         let mut walk = Walk::new(body, times, entry);
         for (at, id) in insts.iter().enumerate() {
@@ -520,9 +521,8 @@ fn walk(
                 stalls[insts[at - 1].0 as usize] = stall;
             }
         }
-        (walk.delay, walk)
+        (walk.delay, walk.end())
     };
-    let (last, issued) = walk.end();
     if let Some((id, stall)) = last {
         stalls[id.0 as usize] = stall;
     }
@@ -701,7 +701,7 @@ mod tests {
             let (delay, left) = walk(body, times, BlockId(0), &entry, &mut whole);
             for pieces in [(1, 0), (7, 0), (7, 2), (20, 10), (100, 0)] {
                 let mut stalls = vec![0; body.inst_count()];
-                let (begin, walk) = with_threads(2, || {
+                let (begin, mut walk) = with_threads(2, || {
                     walk_in_pieces(body, times, insts, &entry, pieces, &mut stalls)
                 });
                 let (last, issued) = walk.end();
