@@ -304,7 +304,11 @@ impl Body<'_> {
             arena.operands.extend(operands.map(|o| Packed::pack(&o, side)));
             first
         };
-        let mods = arena.mods.intern(&inst.mods);
+        // Most keep their words.
+        let mods = match arena.mods.get(old.mods) == &inst.mods {
+            true => old.mods,
+            false => arena.mods.intern(&inst.mods),
+        };
         let mut row = Row::new(inst.op, mods, inst.defs, (first, inst.operands.len() as u16));
         row.set_tied(inst.tied.len());
         row.set_guard(inst.guard);
@@ -533,26 +537,25 @@ impl Body<'_> {
     pub fn renumber_vregs(&mut self) {
         const UNNAMED: u32 = u32::MAX;
         let mut number = scratch!(Vec<u32>; UNNAMED; self.arena.vregs);
-        let each = |body: &mut Self, f: &mut dyn FnMut(Reg) -> Reg| {
-            let spawned = &mut *body.rows;
-            let Arena { more_rows, operands, side, insts, .. } = &mut *body.arena;
-            let unspawned = insts.saturating_sub(spawned.len());
-            let spawned_count = spawned.len().min(*insts);
-            let rows = spawned[..spawned_count].iter_mut().chain(&mut more_rows[..unspawned]);
-            for row in rows.filter(|row| !row.is_dead()) {
-                work::add(1);
-                let guard = row.guard();
-                row.set_guard(crate::Guard { reg: f(guard.reg), ..guard });
-                let (first, len) = (row.first as usize, row.len as usize + row.tied());
-                for word in &mut operands[first..first + len] {
-                    word.map_regs(side, |r| RegUse { reg: f(r.reg), ..r });
-                }
+        let mut name = |reg: Reg| {
+            if let Some(v) = reg.vreg() {
+                number[v.0 as usize] = 0;
             }
         };
-        each(self, &mut |reg| {
-            reg.vreg().into_iter().for_each(|v| number[v.0 as usize] = 0);
-            reg
-        });
+        let Arena { more_rows, operands, side, insts, .. } = &*self.arena;
+        let unspawned = insts.saturating_sub(self.rows.len());
+        let spawned = self.rows.len().min(*insts);
+        for row in self.rows[..spawned].iter().chain(&more_rows[..unspawned]) {
+            if row.is_dead() {
+                continue;
+            }
+            work::add(1);
+            name(row.guard().reg);
+            let (first, len) = (row.first as usize, row.len as usize + row.tied());
+            for word in &operands[first..first + len] {
+                word.for_each_reg(side, |r| name(r.reg));
+            }
+        }
         let mut count = 0usize;
         for (old, number) in number.iter_mut().enumerate().filter(|(_, n)| **n != UNNAMED) {
             *number = count as u32;
@@ -568,10 +571,23 @@ impl Body<'_> {
         self.arena.edit_other();
         self.arena.log.clear();
         self.arena.registers += 1;
-        each(self, &mut |reg| match reg.vreg() {
+        let renamed = |reg: Reg| match reg.vreg() {
             Some(v) => Reg::virt(reg.file(), VRegId(number[v.0 as usize])),
             None => reg,
-        });
+        };
+        let Arena { more_rows, operands, side, .. } = &mut *self.arena;
+        for row in self.rows[..spawned].iter_mut().chain(&mut more_rows[..unspawned]) {
+            if row.is_dead() {
+                continue;
+            }
+            work::add(1);
+            let guard = row.guard();
+            row.set_guard(crate::Guard { reg: renamed(guard.reg), ..guard });
+            let (first, len) = (row.first as usize, row.len as usize + row.tied());
+            for word in &mut operands[first..first + len] {
+                word.map_regs(side, |r| RegUse { reg: renamed(r.reg), ..r });
+            }
+        }
     }
 
     /// A new block that is in no layout yet.

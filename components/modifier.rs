@@ -381,6 +381,19 @@ impl Mods {
     }
 }
 
+impl Mods {
+    /// The words, four in each number, up to that in which the list ends: for hashes.
+    #[inline]
+    pub fn for_each_quad(&self, mut f: impl FnMut(u64)) {
+        for quad in self.quads() {
+            f(quad);
+            if quad >> 48 == 0 {
+                break;
+            }
+        }
+    }
+}
+
 impl PartialEq for Mods {
     #[inline]
     fn eq(&self, other: &Mods) -> bool {
@@ -391,13 +404,7 @@ impl PartialEq for Mods {
 impl Hash for Mods {
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
-        // Most lists end in the first four words; where one does is a part of these.
-        for quad in self.quads() {
-            state.write_u64(quad);
-            if quad >> 48 == 0 {
-                break;
-            }
-        }
+        self.for_each_quad(|quad| state.write_u64(quad));
     }
 }
 

@@ -188,7 +188,17 @@ impl Packed {
 
     /// Packs an operand in the place of another, whose side entry it takes over where it has the
     /// same kind.
+    #[inline]
     pub fn pack_over(old: Option<Packed>, operand: &Operand, side: &mut Side) -> Packed {
+        // Most are registers.
+        if let Operand::Reg(r) = *operand {
+            side.note(r);
+            return Packed::of_reg(Kind::Reg, r);
+        }
+        Packed::pack_other(old, operand, side)
+    }
+
+    fn pack_other(old: Option<Packed>, operand: &Operand, side: &mut Side) -> Packed {
         let at = |kind: Kind| old.filter(|o| o.kind() == kind).map(Packed::payload);
         match *operand {
             Operand::Reg(r) => {

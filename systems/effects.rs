@@ -146,8 +146,13 @@ pub struct Copy {
 /// The copy that an instruction is, if it is nothing else; its guard is the caller's matter.
 #[inline]
 pub fn as_copy(inst: View<'_>) -> Option<Copy> {
-    let may_be = matches!(inst.op, Opcode::PLOP3 | Opcode::MOV | Opcode::UMOV);
-    if may_be { copy_of(inst) } else { None }
+    if may_copy(inst.op) { copy_of(inst) } else { None }
+}
+
+/// Whether an instruction with this opcode may be a copy.
+#[inline]
+pub fn may_copy(op: Opcode) -> bool {
+    matches!(op, Opcode::PLOP3 | Opcode::MOV | Opcode::UMOV)
 }
 
 fn copy_of(inst: View<'_>) -> Option<Copy> {

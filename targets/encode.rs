@@ -257,16 +257,21 @@ fn has_reuse(operand: &Operand) -> bool {
 }
 
 /// The field value of a register; the constant register is all ones.
+#[inline]
 fn register_index(target: &Target, reg: Reg, file: RegFile) -> Result<u64, String> {
-    if reg.is_zero() {
-        return Ok(target.file_size(file) as u64);
-    }
+    let size = target.file_size(file);
     match reg.phys_index() {
-        Some(n) if n < target.file_size(file) => Ok(n as u64),
-        Some(n) => {
-            Err(format!("{}{n} is beyond the file's {}", file.prefix(), target.file_size(file)))
-        }
-        None => Err(format!("{reg} is not allocated")),
+        Some(n) if n < size => Ok(n as u64),
+        _ if reg.is_zero() => Ok(size as u64),
+        found => Err(no_index(reg, file, found, size)),
+    }
+}
+
+#[cold]
+fn no_index(reg: Reg, file: RegFile, found: Option<u32>, size: u32) -> String {
+    match found {
+        Some(n) => format!("{}{n} is beyond the file's {size}", file.prefix()),
+        None => format!("{reg} is not allocated"),
     }
 }
 
@@ -278,8 +283,12 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
+    #[inline]
     fn cells(&self) -> u8 {
-        self.count(self.slot.cells)
+        match self.slot.cells {
+            Cells::Fixed(n) => n,
+            other => self.count(other),
+        }
     }
 
     fn count(&self, cells: Cells) -> u8 {
@@ -326,10 +335,17 @@ impl Place<'_> {
         Ok(bits.put(word, index))
     }
 
-    fn flags(&self, mut word: u128, places: &FlagBits, flags: RegFlags) -> Result<u128, String> {
-        if flags == RegFlags::NONE {
-            return Ok(word);
-        }
+    #[inline]
+    fn flags(&self, word: u128, places: &FlagBits, flags: RegFlags) -> Result<u128, String> {
+        if flags == RegFlags::NONE { Ok(word) } else { self.some_flags(word, places, flags) }
+    }
+
+    fn some_flags(
+        &self,
+        mut word: u128,
+        places: &FlagBits,
+        flags: RegFlags,
+    ) -> Result<u128, String> {
         for (flag, bit, name) in [
             (RegFlags::NEG, places.neg, "-"),
             (RegFlags::ABS, places.abs, "||"),

@@ -46,11 +46,12 @@ impl Key {
         let mut operands = [0; MOST_OPERANDS];
         for (word, operand) in operands.iter_mut().zip(all) {
             *word = aspect(operand);
-            add(u64::from(*word));
         }
-        for word in mods.as_slice() {
-            add(*word as u64);
+        let (pairs, _) = operands.as_chunks::<2>();
+        for [low, high] in &pairs[..count.div_ceil(2)] {
+            add(u64::from(*low) | u64::from(*high) << 32);
         }
+        mods.for_each_quad(add);
         Some(Key { hash, op, mods: *mods, operands })
     }
 }

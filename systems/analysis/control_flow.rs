@@ -75,7 +75,8 @@ impl ControlFlow {
 
     /// Natural loops and how they lie in each other.
     pub fn loops(&self) -> &Loops {
-        self.loops.get_or_init(|| Loops::new(&self.graph, self.dominators()))
+        let new = || Loops::new(&self.graph, self.reverse_postorder(), || self.dominators());
+        self.loops.get_or_init(new)
     }
 
     /// How often a block runs, when the function runs once: an estimate from its text alone, eight

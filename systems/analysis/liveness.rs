@@ -61,7 +61,7 @@ fn phi_reads(body: &Body<'_>, map: &CellMap) -> Option<Scratch<Lists<Cell>>> {
 pub fn may_read_unwritten(body: &Body<'_>) -> bool {
     let map = CellMap::new(body);
     let phis = phi_reads(body, &map);
-    let (globals, bit) = find_globals(body, &map, phis.as_deref());
+    let (globals, bit) = find_globals(body, &map, phis.as_deref(), |_, _, _| {});
     let mut flow = Flow::new(body.block_count(), globals.len());
     flow.fill(body, &map, &bit, |_| true);
     let (read, _) = flow.read_later(body, &bit, phis.as_deref());
@@ -101,7 +101,14 @@ impl Liveness {
     fn split(body: &Body<'_>, map: Arc<CellMap>, split: Option<(u32, usize)>) -> Liveness {
         let phis = phi_reads(body, &map);
         let phis = phis.as_deref();
-        let (mut globals, mut bit) = find_globals(body, &map, phis);
+        // Of one block little is worth noting, and it may be long.
+        let notes = body.layout().len() > 1;
+        let mut seen = scratch!(Vec<(Cell, BlockId, Access)>);
+        let (mut globals, mut bit) = find_globals(body, &map, phis, |cell, block, access| {
+            if notes {
+                seen.push((cell, block, access));
+            }
+        });
         let rows = body.block_count();
         let most = DENSE_LIMIT.saturating_mul(body.inst_count()) / rows.max(1);
         let split = split.or((globals.len().div_ceil(64) > most).then_some((OFTEN, 64 * most)));
@@ -114,8 +121,10 @@ impl Liveness {
         let mut flow = Flow::new(rows, dense);
         match &split {
             Some((accesses, dense, old)) => flow.fill_from(accesses, &old[..*dense]),
+            None if notes => flow.fill_with(&seen, &bit),
             None => flow.fill(body, &map, &bit, kills),
         }
+        drop(seen);
         let (read_in, read_out) = flow.read_later(body, &bit, phis);
         let (mut live_in, mut live_out) =
             match is_read_at_entry(body, &map, &globals[..dense], &read_in) {
@@ -239,11 +248,22 @@ fn is_read_at_entry(body: &Body<'_>, map: &CellMap, globals: &[Cell], read_in: &
     globals.iter().enumerate().any(is_read)
 }
 
+/// What a block does with a cell that it has not defined for good yet.
+#[derive(Clone, Copy)]
+enum Access {
+    Reads,
+    /// Under a guard.
+    MayDefine,
+    Defines,
+}
+
 /// Cells that some block reads before it defines them, ascending, and their bit numbers by cell.
+/// `note` hears of all accesses to cells before a block defines them for good.
 fn find_globals(
     body: &Body<'_>,
     map: &CellMap,
     phis: Option<&Lists<Cell>>,
+    mut note: impl FnMut(Cell, BlockId, Access),
 ) -> (Scratch<Vec<Cell>>, Scratch<Vec<u32>>) {
     let mut bit = scratch!(Vec<u32>; NONE; map.count());
     // In which block (number + 1) a cell was last defined without guard.
@@ -255,16 +275,22 @@ fn find_globals(
                 for cell in map.cells(r) {
                     if defined[cell as usize] != block.0 + 1 {
                         bit[cell as usize] = 0;
+                        note(cell, block, Access::Reads);
                     }
                 }
             });
-            if kills(inst) {
-                inst.for_each_def(|r| {
-                    for cell in map.cells(r) {
+            let kills = kills(inst);
+            inst.for_each_def(|r| {
+                for cell in map.cells(r) {
+                    if defined[cell as usize] == block.0 + 1 {
+                        continue;
+                    }
+                    if kills {
                         defined[cell as usize] = block.0 + 1;
                     }
-                });
-            }
+                    note(cell, block, if kills { Access::Defines } else { Access::MayDefine });
+                }
+            });
         }
     }
     if let Some(phis) = phis {
@@ -357,6 +383,24 @@ impl Flow {
                         }
                     }
                 });
+            }
+        }
+    }
+
+    /// The same from what [`find_globals`] told.
+    fn fill_with(&mut self, seen: &[(Cell, BlockId, Access)], bit: &[u32]) {
+        for (cell, block, access) in seen {
+            let (b, bit) = (block.0 as usize, bit[*cell as usize]);
+            if bit >= self.bits as u32 {
+                continue;
+            }
+            match access {
+                Access::Reads => self.used.insert(b, bit),
+                Access::MayDefine => self.defined.insert(b, bit),
+                Access::Defines => {
+                    self.defined.insert(b, bit);
+                    self.killed.insert(b, bit);
+                }
             }
         }
     }

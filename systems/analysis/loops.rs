@@ -41,17 +41,29 @@ pub struct Loops {
 }
 
 impl Loops {
-    pub(super) fn new(graph: &Graph, dom: &Dominators) -> Loops {
-        let order = graph.reverse_postorder();
+    /// Of a graph whose reverse postorder is `order`; of one without cycles nobody needs to know
+    /// what dominates what.
+    pub(super) fn new<'d>(
+        graph: &Graph,
+        order: &[u32],
+        dom: impl FnOnce() -> &'d Dominators,
+    ) -> Loops {
         let innermost = scratch!(Vec<Option<usize>>; None; graph.len());
         let mut loops = Loops { all: scratch!(Vec<Loop>), innermost };
         let mut rank = scratch!(Vec<usize>; 0; graph.len());
         for (i, n) in order.iter().enumerate() {
             rank[*n as usize] = i;
         }
+        let goes_back = |n: &u32| {
+            graph.succs[*n as usize].iter().any(|to| rank[*to as usize] <= rank[*n as usize])
+        };
+        if !order.iter().any(goes_back) {
+            return loops;
+        }
+        let dom = dom();
         let mut marks = Marks::new(graph.len());
         // Headers in reverse postorder: an outer header dominates an inner one, so it comes first.
-        for header in &order {
+        for header in order {
             let preds = graph.preds[*header as usize].iter().copied();
             let latches = preds.filter(|n| dom.dominates(*header, *n));
             let mut latches = scratch!(Vec<u32>).with(latches);
@@ -160,7 +172,8 @@ mod tests {
     use super::*;
 
     fn loops(graph: &Graph) -> Loops {
-        Loops::new(graph, &Dominators::new(graph))
+        let dom = Dominators::new(graph);
+        Loops::new(graph, &graph.reverse_postorder(), || &dom)
     }
 
     #[test]

@@ -28,6 +28,13 @@ use smallvec::SmallVec;
 /// Phase 6: splits blocks behind every branch, so that branches stand only at the end.
 pub fn set_control_flow_op_last(code: Code<'_>, mut notes: Notes<'_>) {
     let mut body = code.body();
+    let splits_block = |block: &BlockId| {
+        let mut pairs = body.block(*block).insts().array_windows();
+        pairs.any(|[id, next]| ends_block(&body, *id, *next))
+    };
+    if !body.layout().iter().any(splits_block) {
+        return;
+    }
     let mut splits = 0;
     body.rewrite_all(|body, out, id| {
         if out.last().is_some_and(|last| ends_block(body, last, id)) {
@@ -42,10 +49,13 @@ pub fn set_control_flow_op_last(code: Code<'_>, mut notes: Notes<'_>) {
 /// Whether an instruction ends its block where `next` comes behind it: all branches do, but a
 /// conditional BRA may be followed by one more branch.
 fn ends_block(body: &Body<'_>, id: InstId, next: InstId) -> bool {
+    if !body.op(id).is_branch() {
+        return false;
+    }
     let is_pair = || {
         body.op(id) == Opcode::BRA && !edges::ends_flow(body.inst(id)) && body.op(next).is_branch()
     };
-    body.op(id).is_branch() && !is_pair()
+    !is_pair()
 }
 
 /// Phase 17.

@@ -18,6 +18,12 @@ use orias_targets::slots::BRA;
 /// that. Then branches to the next block go, and those that only lead over another one.
 pub fn place_blocks(code: Code<'_>, marked: Read<'_, Marked>, mut notes: Notes<'_>) {
     let mut body = code.body();
+    let ends_with_branch = |block: &BlockId| {
+        body.block(*block).insts().last().is_some_and(|id| body.op(*id) == Opcode::BRA)
+    };
+    if !body.layout().iter().any(ends_with_branch) {
+        return;
+    }
     let (mut changed, mut inverted) = (0, 0);
     let mut edit = FlowEdit::of(&body);
     let blocks = body.walk();

@@ -102,6 +102,9 @@ fn convert_all(
     limits: Predication,
     cold: &FxHashSet<BlockId>,
 ) -> usize {
+    if body.layout().iter().all(|block| body.block(*block).succs().len() < 2) {
+        return 0;
+    }
     let order = analyses.order(body);
     let edit = FlowEdit::of(body);
     let (grown, chained) = (scratch!(FxHashSet<BlockId>), scratch!(FxHashSet<BlockId>));

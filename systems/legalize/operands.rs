@@ -76,10 +76,10 @@ pub fn final_inspection(code: Reader<'_>, options: Read<'_, Options>, mut notes:
     let body = code.body();
     for block in body.layout() {
         for id in body.block(*block).insts() {
-            let inst = body.inst(*id);
-            if inst.op.is_of_calls() || body.form(*id).is_some() {
+            if body.form(*id).is_some() || body.op(*id).is_of_calls() {
                 continue;
             }
+            let inst = body.inst(*id);
             if inst.op.is_pseudo() {
                 errors.push((format!("{} was not expanded", inst.op), body.loc(*id)));
             } else if let Err(message) = check(target, &inst.to_inst()) {
@@ -271,7 +271,8 @@ fn fits(slot: &Slot, operand: &Operand) -> bool {
 }
 
 fn flags_fit(places: &FlagBits, flags: RegFlags) -> bool {
-    [(RegFlags::NEG, places.neg), (RegFlags::ABS, places.abs), (RegFlags::NOT, places.not)]
+    let none = flags == RegFlags::NONE;
+    none || [(RegFlags::NEG, places.neg), (RegFlags::ABS, places.abs), (RegFlags::NOT, places.not)]
         .iter()
         .all(|(flag, place)| !flags.has(*flag) || *place != 0)
 }

@@ -106,9 +106,10 @@ pub(crate) fn access(inst: View<'_>, info: &FunctionInfo) -> Option<Access> {
     Some(Access { space, is_load, load, place: place?, value: value?, how, part })
 }
 
-/// Whether an instruction may access memory, or have something to do with it.
+/// Whether an instruction may access memory that something may write, or have something to do with
+/// it.
 pub(crate) fn may_access(op: Opcode) -> bool {
-    op.has(Props::EFFECT.with(Props::STORE).with(Props::LOAD))
+    op.has(Props::EFFECT.with(Props::STORE)) || effects::reads_memory(op)
 }
 
 /// The spaces that may be others behind an instruction, of this thread's or another's doing; `at`

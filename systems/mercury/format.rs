@@ -63,7 +63,7 @@ fn find_places(body: &Body<'_>, list: &CodeList, marked: &Marked, compiled: &mut
         if inst.op == Opcode::BRX {
             compiled.jumps.extend(jump(inst, offset, list));
         }
-        if let Some(to) = link(body, list, at) {
+        if let Some(to) = link(body, inst, list, at) {
             compiled.links.push(Link { offset, to });
         }
         if inst.op == Opcode::EXIT {
@@ -76,7 +76,9 @@ fn find_places(body: &Body<'_>, list: &CodeList, marked: &Marked, compiled: &mut
         compiled.needs = compiled.needs.and(sites::needs(inst));
         let loc = body.loc(*id);
         let spill = marked.spills.contains(id);
-        compiled.sites.extend(finder.site(inst, offset, loc.ptx_inst, spill));
+        if let Some(site) = finder.site(inst, offset, loc.ptx_inst, spill) {
+            compiled.sites.push(site);
+        }
         if (loc.file != 0 || loc.ptx_inst != 0) && loc != last {
             compiled.lines.push((offset, loc));
             last = loc;
@@ -85,8 +87,7 @@ fn find_places(body: &Body<'_>, list: &CodeList, marked: &Marked, compiled: &mut
 }
 
 /// What the words of the instruction at a place depend on.
-fn link(body: &Body<'_>, code: &CodeList, at: usize) -> Option<LinkTo> {
-    let inst = body.inst(code.insts[at]);
+fn link(body: &Body<'_>, inst: View<'_>, code: &CodeList, at: usize) -> Option<LinkTo> {
     match inst.op {
         Opcode::CALL if inst.mods().has(Mod::ABS) => Some(LinkTo::System),
         // A subroutine of the function itself.

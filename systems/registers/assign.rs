@@ -16,7 +16,7 @@ use super::pool::Pool;
 use super::ranges::Ranges;
 use crate::analysis::liveness::{CellMap, Liveness};
 use crate::calls::is_kept;
-use crate::effects::as_copy;
+use crate::effects::{as_copy, may_copy};
 use orias_components::scratch;
 use orias_components::scratch::Scratch;
 use orias_components::{Body, Props, RegFile, VRegId};
@@ -63,6 +63,9 @@ pub fn hints(body: &Body<'_>, classes: &Classes) -> Hints {
     let mut hints = scratch!(FxHashMap<VRegId, SmallVec<[u8; 2]>>);
     for &block in body.layout() {
         for &id in body.block(block).insts() {
+            if !may_copy(body.op(id)) {
+                continue;
+            }
             let Some(copy) = as_copy(body.inst(id)) else { continue };
             let (of, given) = match (copy.to.reg.vreg(), copy.from.reg.vreg()) {
                 (Some(to), None) => ((to, copy.to.cell), copy.from.reg.phys_index()),
@@ -177,29 +180,29 @@ fn place_in_words<const N: usize>(
     (bound, least): (u32, u32),
 ) -> Placed {
     let there = input.pool.most(input.limits);
-    let file: File<N> = File::new(input, RegFile::R, bound.min(there));
+    let file = || File::<N>::new(input, RegFile::R, bound.min(there));
     let points = input.ranges.points;
     if points > TRY_BOTH_BELOW || least > there {
         // One attempt is long, or none can succeed.
-        return place_all(input, file.careful(points, bound), by_start);
+        return place_all(input, file().careful(points, bound), by_start);
     }
-    let first = place_all(input, file.clone().careful(points, bound), by_start);
+    let first = place_all(input, file().careful(points, bound), by_start);
     let enough = as_cheap_as(least);
     let good = |placed: &Placed| placed.failed.is_empty() && placed.used <= enough;
     if good(&first) {
         return first;
     }
-    let found = place_better(input, file.clone(), by_start, &first).unwrap_or(first);
+    let found = place_better(input, file(), by_start, &first).unwrap_or(first);
     if good(&found) {
         return found;
     }
     let Some(order) = by_width(input, by_start) else { return found };
-    let careful = file.clone().careful(points, bound);
+    let careful = file().careful(points, bound);
     let found = place_better(input, careful, &order, &found).unwrap_or(found);
     if good(&found) {
         return found;
     }
-    place_better(input, file, &order, &found).unwrap_or(found)
+    place_better(input, file(), &order, &found).unwrap_or(found)
 }
 
 /// Places the registers of another file: all that counts is that there is a place for each.
@@ -245,7 +248,6 @@ fn highest_pressure(input: &Input<'_, '_>) -> (u32, u32) {
 }
 
 /// One register file while classes are placed in it.
-#[derive(Clone)]
 struct File<const N: usize> {
     occupancy: Occupancy<N>,
     usable: Mask<N>,
@@ -255,6 +257,8 @@ struct File<const N: usize> {
     costless: u32,
     /// Registers that a late reader has just read, where that matters.
     late: Option<Occupancy<N>>,
+    /// There are such.
+    has_late: bool,
     /// Registers that the function must save before it may use them, and has not used yet.
     kept: Mask<N>,
     /// Classes that products of warpgroups name, by leader; nothing where there are none.
@@ -340,7 +344,7 @@ impl<const N: usize> File<N> {
         }
         let of_groups =
             if file == RegFile::R { classes_of_groups(input) } else { scratch!(Vec<bool>) };
-        File { occupancy, usable, used: 0, costless, late: None, kept, of_groups }
+        File { occupancy, usable, used: 0, costless, late: None, has_late: false, kept, of_groups }
     }
 
     /// Late reads are avoided among the registers below `costless`, which are needed in any case.
@@ -374,7 +378,8 @@ impl<const N: usize> File<N> {
             None => {
                 let free = self.free(input, leader);
                 let mut late = Mask::EMPTY;
-                for (cell, occupancy) in (0..class.cells).zip(self.late.iter().cycle()) {
+                let known = self.late.iter().filter(|_| self.has_late);
+                for (cell, occupancy) in (0..class.cells).zip(known.cycle()) {
                     for s in range(cell) {
                         let taken = occupancy.taken(s.start, s.end.min(s.start + LATE_POINTS));
                         late = late.or(taken.down(u32::from(cell)));
@@ -393,6 +398,7 @@ impl<const N: usize> File<N> {
                 let mask = Mask::one(at + u32::from(cell));
                 self.occupancy.take(s.start, s.end, mask);
                 if let Some(late) = self.late.as_mut().filter(|_| input.ranges.ends_late(*s)) {
+                    self.has_late = true;
                     late.take(s.end, (s.end + LATE_POINTS).min(input.ranges.points), mask);
                 }
             }

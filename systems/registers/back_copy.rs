@@ -15,7 +15,7 @@
 //! among them that lived over a call, as the value that it is copied from may, would find no
 //! register.
 
-use crate::effects::as_copy;
+use crate::effects::{as_copy, may_copy};
 use crate::notes::Notes;
 use crate::sync::collective;
 use orias_components::scratch;
@@ -39,6 +39,10 @@ struct Accesses {
 /// The phase.
 pub fn ori_back_copy_propagate(code: Code<'_>, mut notes: Notes<'_>) {
     let mut body = code.body();
+    let mut insts = body.layout().iter().flat_map(|block| body.block(*block).insts());
+    if !insts.any(|id| may_copy(body.op(*id))) {
+        return;
+    }
     let mut accesses = accesses(&body);
     let mut made = 0;
     let mut gone = scratch!(Vec<InstId>);

@@ -9,7 +9,7 @@
 use super::ranges::{Ranges, Segment, join_into, overlap};
 use crate::analysis::ControlFlow;
 use crate::analysis::liveness::CellMap;
-use crate::effects::{Copy, as_copy};
+use crate::effects::{Copy, as_copy, may_copy};
 use orias_components::scratch;
 use orias_components::scratch::Scratch;
 use orias_components::{Body, RegFile, RegUse, VRegId};
@@ -103,10 +103,14 @@ impl Classes {
         let mut classes = Classes::single(body);
         let mut copies = scratch!(Vec<(u64, u32, Copy)>);
         for &block in body.layout() {
-            let frequency = flow.frequency(block.0);
             for &id in body.block(block).insts() {
-                let at = copies.len() as u32;
-                copies.extend(as_copy(body.inst(id)).map(|c| (frequency, at, c)));
+                if !may_copy(body.op(id)) {
+                    continue;
+                }
+                if let Some(copy) = as_copy(body.inst(id)) {
+                    let at = copies.len() as u32;
+                    copies.push((flow.frequency(block.0), at, copy));
+                }
             }
         }
         copies.sort_unstable_by_key(|(frequency, at, _)| (std::cmp::Reverse(*frequency), *at));

@@ -25,8 +25,9 @@ impl RegisterMap {
         };
         for &block in body.layout() {
             for &id in body.block(block).insts() {
-                body.inst(id).for_each_def(&mut note);
-                body.inst(id).for_each_use(&mut note);
+                let inst = body.inst(id);
+                inst.for_each_def(&mut note);
+                inst.for_each_use(&mut note);
             }
         }
         map

@@ -1,6 +1,6 @@
 //! From virtual to physical operands, once every register has its place.
 
-use crate::effects::as_copy;
+use crate::effects::{as_copy, may_copy};
 use orias_components::scratch;
 use orias_components::{Body, Reg, RegUse, VRegId, View};
 
@@ -18,7 +18,7 @@ pub fn to_physical(body: &mut Body<'_>) -> usize {
         for at in 0..body.block(block).insts().len() {
             let id = body.block(block).insts()[at];
             body.map_regs(id, |r| physical(&assigned, r));
-            identities += usize::from(is_identity(body.inst(id)));
+            identities += usize::from(may_copy(body.op(id)) && is_identity(body.inst(id)));
         }
         if identities > 0 {
             removed += body.retain(block, |body, id| !is_identity(body.inst(id)));

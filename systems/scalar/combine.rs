@@ -285,6 +285,9 @@ impl Combiner<'_, '_> {
         }
         let inst = body.inst(id);
         if inst.op.has(Props::LOAD) || inst.op.has(Props::STORE) {
+            if inst.address().is_none() {
+                return false;
+            }
             let insts = body.block(block).insts();
             let before = &insts[n.saturating_sub(NEAR)..n];
             let new = address::with_offset(body, self.values, self.target, (id, before));
@@ -324,10 +327,10 @@ impl Combiner<'_, '_> {
             op if ENDS.contains(&op) => {
                 let writers = self.writers(inst);
                 for rule in RULES.iter().filter(|rule| may_begin(body, rule, inst, &writers)) {
-                    let start = Match::default();
-                    let Some(found) = self.find(body, rule, rule.from.len() - 1, id, &start) else {
+                    let mut found = Match::default();
+                    if !self.find(body, rule, rule.from.len() - 1, id, &mut found) {
                         continue;
-                    };
+                    }
                     let insts = body.block(block).insts();
                     let before = &insts[n.saturating_sub(NEAR)..n];
                     if let Some(new) = self.allowed(body, rule, &found, before) {
@@ -519,42 +522,53 @@ impl Combiner<'_, '_> {
         found
     }
 
-    /// Whether the step may be this instruction, and those before it what it reads; with what.
-    fn find(
+    /// Whether the step may be this instruction, and those before it what it reads: adds with what
+    /// to `found`, which is of no use where they may not.
+    fn find(&self, body: &Body<'_>, rule: &Rule, at: usize, id: InstId, found: &mut Match) -> bool {
+        let (inst, step) = (body.inst(id), &rule.from[at]);
+        if !is_step(inst, step) || !inst.guard.is_always() {
+            return false;
+        }
+        found.insts[at] = Some(id);
+        let Some([a, b]) = swapped(step.op) else {
+            return self.find_with(body, rule, (at, inst), |i| i, found);
+        };
+        let known = found.clone();
+        if self.find_with(body, rule, (at, inst), |i| i, found) {
+            return true;
+        }
+        *found = known;
+        let other = |i| {
+            if i == a {
+                b
+            } else if i == b {
+                a
+            } else {
+                i
+            }
+        };
+        self.find_with(body, rule, (at, inst), other, found)
+    }
+
+    /// The same of an instruction that is spelled as the step, its operands at these places.
+    fn find_with(
         &self,
         body: &Body<'_>,
         rule: &Rule,
-        at: usize,
-        id: InstId,
-        known: &Match,
-    ) -> Option<Match> {
-        let (inst, step) = (body.inst(id), &rule.from[at]);
-        if !is_step(inst, step) || !inst.guard.is_always() {
-            return None;
+        (at, inst): (usize, View<'_>),
+        place: impl Fn(usize) -> usize,
+        found: &mut Match,
+    ) -> bool {
+        let mut slots = rule.from[at].operands.iter().enumerate();
+        if !slots.all(|(i, slot)| found.bind(*slot, &inst.operand(place(i)))) {
+            return false;
         }
-        let places = swapped(step.op);
-        let swaps: &[bool] = if places.is_some() { &[false, true] } else { &[false] };
-        swaps.iter().find_map(|swap| {
-            let mut found = known.clone();
-            found.insts[at] = Some(id);
-            let all = step.operands.iter().enumerate().all(|(i, slot)| {
-                let from = match places.filter(|_| *swap) {
-                    Some([a, b]) if i == a => b,
-                    Some([a, b]) if i == b => a,
-                    _ => i,
-                };
-                found.bind(*slot, &inst.operand(from))
-            });
-            if !all {
-                return None;
-            }
-            let Some(next) = at.checked_sub(1) else { return Some(found) };
-            let step = &rule.from[next];
-            let dests = &step.operands[..usize::from(step.defs)];
-            let dest = dests.iter().find_map(|slot| found.register(*slot))?;
-            let writer = self.values.writer(dest)?;
-            self.find(body, rule, next, writer, &found)
-        })
+        let Some(next) = at.checked_sub(1) else { return true };
+        let step = &rule.from[next];
+        let dests = &step.operands[..usize::from(step.defs)];
+        let dest = dests.iter().find_map(|slot| found.register(*slot));
+        let writer = dest.and_then(|dest| self.values.writer(dest));
+        writer.is_some_and(|writer| self.find(body, rule, next, writer, found))
     }
 
     /// The new instruction, if it may stand for what was found. `before` is what stands near before

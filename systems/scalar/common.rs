@@ -415,8 +415,9 @@ fn expression(inst: View<'_>, operands: &mut Vec<Operand>) -> Option<(Key, RegUs
     if !effects::is_pure(inst.op) || is_left {
         return None;
     }
-    let mut results = inst.dests().filter(|o| *o != Operand::PT && *o != Operand::RZ);
-    let (Some(Operand::Reg(to)), None) = (results.next(), results.next()) else { return None };
+    let mut results = (0..usize::from(inst.defs)).filter(|at| !inst.is_pt(*at) && !inst.is_rz(*at));
+    let (Some(at), None) = (results.next(), results.next()) else { return None };
+    let Operand::Reg(to) = inst.operand(at) else { return None };
     if to.reg.vreg().is_none() || to.flags != RegFlags::NONE {
         return None;
     }
@@ -426,7 +427,6 @@ fn expression(inst: View<'_>, operands: &mut Vec<Operand>) -> Option<(Key, RegUs
     if effects::reads_what_changes(inst) {
         return None;
     }
-    let at = inst.dests().position(|o| matches!(o, Operand::Reg(r) if r == to))?;
     operands.extend(inst.sources());
     if !inst.guard.is_always() {
         // Under a guard, it is one of two values.

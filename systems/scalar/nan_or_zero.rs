@@ -98,7 +98,7 @@ pub fn optimize_nan_or_zero(
 /// Whether there is an instruction with a number that might change nothing.
 fn any(body: &Body<'_>) -> bool {
     let mut all = body.layout().iter().flat_map(|b| body.block(*b).insts());
-    all.any(|id| source(body.inst(*id)).is_some())
+    all.any(|id| KNOWN.contains(&body.op(*id)) && source(body.inst(*id)).is_some())
 }
 
 /// The operand that an instruction gives unless it is a certain one, and what is added to it, if

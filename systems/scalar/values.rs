@@ -92,7 +92,7 @@ impl News {
 }
 
 /// What an instruction reads, or read.
-pub(crate) struct Reads(SmallVec<[RegUse; 16]>);
+pub(crate) struct Reads(SmallVec<[RegUse; 8]>);
 
 impl Reads {
     #[inline]

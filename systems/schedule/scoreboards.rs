@@ -201,7 +201,7 @@ pub fn advanced_scoreboards_and_opexes(code: Code<'_>, options: Read<'_, Options
         && insts.any(|id| ends_group(body.inst(*id)));
     let reserved = if has_groups { 1 << GROUPS } else { 0 };
     let mut waits = scratch!(Vec<u8>; 0; body.inst_count());
-    // What long blocks leave behind that nothing outstanding has come to.
+    // What the entry leaves behind, and long blocks that nothing outstanding has come to.
     let mut left: FxHashMap<BlockId, Pending> = FxHashMap::default();
     // Blocks that nothing outstanding leaves, where none has come.
     let mut quiet = scratch!(Vec<bool>; false; body.block_count());
@@ -211,7 +211,7 @@ pub fn advanced_scoreboards_and_opexes(code: Code<'_>, options: Read<'_, Options
         state.set(&nothing);
         assign(&mut body, &timings, *block, reserved, &mut waits, &mut state);
         quiet[block.0 as usize] = state.busy == 0;
-        if body.block(*block).insts().len() >= LONG_BLOCK {
+        if body.block(*block).insts().len() >= LONG_BLOCK || layout.first() == Some(block) {
             left.insert(*block, state.clone());
         }
     }

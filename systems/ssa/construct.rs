@@ -46,11 +46,10 @@ pub fn generate_mov_phi(
 /// Makes values of the registers from `first` on, several instructions of which may write one; what
 /// was made before them is in SSA form already. How many phis came.
 pub(crate) fn construct(body: &mut Body<'_>, analyses: &mut Analyses, first: VRegId) -> usize {
-    let fixed = Fixed::of(body);
     let map = &*analyses.cells(body);
     let flow = analyses.flow_after(body);
     let dom = flow.dominators();
-    let mut renamed = to_rename(body, map, &fixed, dom);
+    let mut renamed = to_rename(body, map, dom);
     renamed[..first.0 as usize].fill(false);
     if !renamed.contains(&true) {
         return 0;
@@ -86,53 +85,53 @@ pub(crate) fn construct(body: &mut Body<'_>, analyses: &mut Analyses, first: VRe
 }
 
 /// The registers with a cell that is not written once, on every way to its readers, without guard.
-fn to_rename(
-    body: &Body<'_>,
-    map: &CellMap,
-    fixed: &Fixed,
-    dom: &Dominators,
-) -> Scratch<Vec<bool>> {
+fn to_rename(body: &Body<'_>, map: &CellMap, dom: &Dominators) -> Scratch<Vec<bool>> {
     let mut renamed = scratch!(Vec<bool>; false; body.vreg_count());
-    // By cell: block and place of its definition.
-    let mut home = scratch!(Vec<(u32, u32)>; (NONE, 0); map.count());
+    // By cell: the block of its definition.
+    let mut home = scratch!(Vec<u32>; NONE; map.count());
+    // Cells that are read where the walk has met no definition yet: in which block.
+    let mut early = scratch!(Vec<(Cell, VRegId, u32)>);
     for block in body.layout() {
-        for (at, id) in body.block(*block).insts().iter().enumerate() {
+        let is_reached = dom.is_reached(block.0);
+        for id in body.block(*block).insts() {
             let inst = body.inst(*id);
+            inst.for_each_use(|r| {
+                let Some(v) = r.reg.vreg().filter(|_| is_reached) else { return };
+                for cell in map.cells(r) {
+                    match home[cell as usize] {
+                        NONE => early.push((cell, v, block.0)),
+                        b if b != block.0 && !dom.dominates(b, block.0) => {
+                            renamed[v.0 as usize] = true;
+                        }
+                        _ => {}
+                    }
+                }
+            });
             inst.for_each_def(|r| {
                 let Some(v) = r.reg.vreg() else { return };
                 for cell in map.cells(r) {
-                    let old = std::mem::replace(&mut home[cell as usize], (block.0, at as u32));
-                    if old.0 != NONE || !kills(inst) {
+                    let old = std::mem::replace(&mut home[cell as usize], block.0);
+                    if old != NONE || !kills(inst) {
                         renamed[v.0 as usize] = true;
                     }
                 }
             });
         }
     }
-    for block in body.layout() {
-        if !dom.is_reached(block.0) {
-            continue;
-        }
-        for (at, id) in body.block(*block).insts().iter().enumerate() {
-            body.inst(*id).for_each_use(|r| {
-                let Some(v) = r.reg.vreg() else { return };
-                for cell in map.cells(r) {
-                    let (from, place) = home[cell as usize];
-                    let before = match from {
-                        NONE => true,
-                        b if b == block.0 => place < at as u32,
-                        b => dom.dominates(b, block.0),
-                    };
-                    if !before {
-                        renamed[v.0 as usize] = true;
-                    }
-                }
-            });
+    for (cell, v, block) in early.iter() {
+        // In its own block the definition stands behind who reads it.
+        let is_before = match home[*cell as usize] {
+            NONE => true,
+            b => b != *block && dom.dominates(b, *block),
+        };
+        if !is_before {
+            renamed[v.0 as usize] = true;
         }
     }
-    for v in 0..body.vreg_count() {
-        if renamed[v] && !is_value(body, fixed, VRegId(v as u32)) {
-            renamed[v] = false;
+    if renamed.contains(&true) {
+        let fixed = Fixed::of(body);
+        for (v, renamed) in (0..).map(VRegId).zip(&mut renamed) {
+            *renamed &= is_value(body, &fixed, v);
         }
     }
     renamed

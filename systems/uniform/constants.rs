@@ -61,7 +61,7 @@ pub fn convert_to_uniform_reg(
         info.shares_uniform = webs > 0;
         notes.count(webs);
     }
-    let (found, readers) = constants(&body, &mut analyses);
+    let (found, readers) = constants(&body);
     if found.is_empty() {
         return;
     }
@@ -92,10 +92,7 @@ pub fn convert_to_uniform_reg(
 }
 
 /// The registers that one LDC each defines whole, in the order of their loads.
-fn constants(
-    body: &Body<'_>,
-    analyses: &mut Analyses,
-) -> (Scratch<Vec<(VRegId, Constant)>>, Readers) {
+fn constants(body: &Body<'_>) -> (Scratch<Vec<(VRegId, Constant)>>, Readers) {
     let mut found = scratch!(Vec<(VRegId, Constant)>);
     let mut readers = scratch!(Vec<(InstId, BlockId)>);
     for block in body.layout() {
@@ -109,19 +106,49 @@ fn constants(
     if found.is_empty() {
         return (found, readers);
     }
-    let uses = analyses.uses(body);
-    found.retain(|(v, _)| uses.only_writer(*v).is_some());
-    for (v, constant) in &mut found {
-        constant.first = readers.len() as u32;
-        for reader in uses.readers(*v) {
-            // One that names it twice is there twice, one after the other.
-            if readers[constant.first as usize..].last() != Some(&reader) {
-                readers.push(reader);
-            }
-        }
-        readers[constant.first as usize..].reverse();
-        constant.count = readers.len() as u32 - constant.first;
+    // Who reads all the other registers nobody asks here. By register: 1 + its place in `found`.
+    let mut place = scratch!(Vec<u32>; 0; body.vreg_count());
+    for (n, (v, _)) in (1..).zip(found.iter()) {
+        place[v.0 as usize] = n;
     }
+    let mut writers = scratch!(Vec<u32>; 0; found.len());
+    let mut all = scratch!(Vec<(u32, InstId, BlockId)>);
+    let of = |r: RegUse| place[r.reg.vreg()?.0 as usize].checked_sub(1);
+    for block in body.layout() {
+        for id in body.block(*block).insts() {
+            let inst = body.inst(*id);
+            let start = all.len();
+            inst.for_each_use(|r| {
+                // One that names it twice is there once.
+                if let Some(n) = of(r)
+                    && all[start..].iter().all(|(known, ..)| *known != n)
+                {
+                    all.push((n, *id, *block));
+                }
+            });
+            inst.for_each_def(|r| {
+                if let Some(n) = of(r) {
+                    writers[n as usize] += 1;
+                }
+            });
+        }
+    }
+    for (n, ..) in all.iter() {
+        found[*n as usize].1.count += 1;
+    }
+    let mut first = 0;
+    for (_, constant) in &mut found {
+        constant.first = first;
+        first += std::mem::take(&mut constant.count);
+    }
+    readers.resize(all.len(), (InstId(0), BlockId(0)));
+    for (n, id, block) in all.iter() {
+        let constant = &mut found[*n as usize].1;
+        readers[(constant.first + constant.count) as usize] = (*id, *block);
+        constant.count += 1;
+    }
+    let mut writers = writers.iter();
+    found.retain(|_| writers.next() == Some(&1));
     (found, readers)
 }
 
@@ -162,7 +189,13 @@ fn with_uniform(
     // A stand-in until all readers agree: registers cannot be taken back.
     let trial = Reg::phys(RegFile::UR, 4);
     for (id, _) in readers {
-        changed.push((*id, reader(body.inst(*id), target, old, trial)?));
+        let inst = body.inst(*id);
+        // A copy is there because its result lives on in a general register.
+        if inst.op.is_pseudo() || inst.op == Opcode::MOV || inst.op.is_branch() {
+            return None;
+        }
+        changed.push((*id, inst.to_inst()));
+        changed.last_mut().and_then(|(_, inst)| rename(inst, target, old, trial))?;
     }
     let mut load = body.inst(constant.load).to_inst();
     load.op = Opcode::ULDC;
@@ -179,13 +212,8 @@ fn with_uniform(
     Some(())
 }
 
-/// The instruction with `new` in the place of `old`, if code may have it.
-fn reader(inst: View<'_>, target: &Target, old: Reg, new: Reg) -> Option<Inst> {
-    // A copy is there because its result lives on in a general register.
-    if inst.op.is_pseudo() || inst.op == Opcode::MOV || inst.op.is_branch() {
-        return None;
-    }
-    let mut changed = inst.to_inst();
+/// Puts `new` in the place of `old`, if code may have the instruction so.
+fn rename(changed: &mut Inst, target: &Target, old: Reg, new: Reg) -> Option<()> {
     let mut places: SmallVec<[usize; 4]> = SmallVec::new();
     for (i, operand) in changed.operands.iter_mut().enumerate() {
         match operand {
@@ -202,12 +230,12 @@ fn reader(inst: View<'_>, target: &Target, old: Reg, new: Reg) -> Option<Inst> {
             }
         }
     }
-    if target.takes(&changed).is_some() {
-        return Some(changed);
+    if target.takes(changed).is_some() {
+        return Some(());
     }
     // The second source takes uniform registers where the others do not.
     let [at] = places[..] else { return None };
     let other = exchangeable(changed.op, changed.defs as usize, at)?;
-    exchange(&mut changed, at, other);
-    target.takes(&changed).map(|_| changed)
+    exchange(changed, at, other);
+    target.takes(changed).map(|_| ())
 }
