@@ -134,10 +134,8 @@ impl Questions {
     /// None where no two branches ask about the same.
     fn of(body: &Body<'_>, analyses: &mut Analyses) -> Option<Questions> {
         let mut forks = body.layout().iter().filter(|b| body.block(**b).succs().len() == 2);
-        if forks.nth(1).is_none() {
-            // Nobody asks again.
-            return None;
-        }
+        // Of one, nobody asks again.
+        forks.nth(1)?;
         let mut numbers: FxHashMap<Subject, (u32, u32)> = FxHashMap::default();
         let mut asked = scratch!(Vec<(BlockId, Asked)>);
         let mut alike = false;
