@@ -18,6 +18,7 @@ use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
+use std::ptr::null_mut;
 use std::thread::LocalKey;
 
 /// Bytes of what is kept at most.
@@ -99,16 +100,15 @@ impl<T: Ord> Empty for BinaryHeap<T> {
 
 /// What one place of the code has been given back, in one thread. It does not end with the thread
 /// by itself: hundreds of destructors would take longer to note than a small function's phases. One
-/// that was given nothing is all zeros, so that a thread that begins copies nothing for it and
-/// touches no memory.
-#[allow(clippy::box_collection)] // An empty list is not all zeros: its pointer is none to null.
-pub struct Shelf<C>(ManuallyDrop<Cell<Option<Box<Vec<C>>>>>);
+/// that was given nothing is null, so that a thread that begins copies nothing for it and touches
+/// no memory.
+pub struct Shelf<C>(Cell<*mut Vec<C>>);
 
 impl<C> Shelf<C> {
     /// Nothing yet.
     #[allow(clippy::new_without_default)] // Made by the macro alone, as a constant.
     pub const fn new() -> Shelf<C> {
-        Shelf(ManuallyDrop::new(Cell::new(None)))
+        Shelf(Cell::new(null_mut()))
     }
 }
 
@@ -119,7 +119,11 @@ trait Clear {
 
 impl<C: 'static> Clear for LocalKey<Shelf<C>> {
     fn clear(&'static self) {
-        drop(self.with(|shelf| shelf.0.take()));
+        let list = self.with(|shelf| shelf.0.replace(null_mut()));
+        if !list.is_null() {
+            // SAFETY: `give` has boxed it, and nobody else has it any more.
+            drop(unsafe { Box::from_raw(list) });
+        }
     }
 }
 
@@ -203,27 +207,29 @@ impl<C: Empty + 'static> Scratch<C> {
 /// The last that the shelf was given.
 #[inline(never)]
 fn kept<C: Empty + 'static>(shelf: &'static LocalKey<Shelf<C>>) -> C {
-    let last = shelf.with(|shelf| {
-        let mut kept = shelf.0.take()?;
-        let last = kept.pop();
-        shelf.0.set(Some(kept));
-        last
-    });
-    last.unwrap_or_default()
+    shelf.with(|shelf| {
+        // SAFETY: null or a list of this thread, which nothing else looks at meanwhile.
+        let list = unsafe { shelf.0.get().as_mut() };
+        list.and_then(Vec::pop).unwrap_or_default()
+    })
 }
 
 /// Puts a collection on the shelf.
-#[inline(never)]
 fn give<C: Empty + 'static>(shelf: &'static LocalKey<Shelf<C>>, mut inner: C) {
     inner.empty();
     shelf.with(|place| {
-        let Some(mut kept) = place.0.take().or_else(|| note(shelf).then(Box::default)) else {
-            return;
-        };
-        if kept.len() < MOST_KEPT {
-            kept.push(inner);
+        if place.0.get().is_null() {
+            if !note(shelf) {
+                return;
+            }
+            place.0.set(Box::into_raw(Box::default()));
         }
-        place.0.set(Some(kept));
+        // SAFETY: a list of this thread, which nothing else looks at meanwhile: the allocator keeps
+        // nothing on a shelf.
+        let list = unsafe { &mut *place.0.get() };
+        if list.len() < MOST_KEPT {
+            list.push(inner);
+        }
     });
 }
 

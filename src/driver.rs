@@ -362,11 +362,15 @@ fn link_kernels(
     module: &Module,
     compiled: Vec<Done>,
 ) -> Result<(Vec<FunctionReport>, Vec<Linked>), Diagnostics> {
-    let (kernels, functions): (Vec<Done>, Vec<Done>) =
-        compiled.into_iter().partition(|one| one.code.compiled.entry);
+    let (mut kernels, mut functions) = (Vec::with_capacity(compiled.len()), Vec::new());
+    for one in compiled {
+        let to = if one.code.compiled.entry { &mut kernels } else { &mut functions };
+        to.push(one);
+    }
     let callees: FxHashMap<Unit, &Done> = functions.iter().map(|one| (one.unit, one)).collect();
     let mut reported: FxHashSet<FuncId> = FxHashSet::default();
-    let (mut reports, mut linked) = (Vec::new(), Vec::new());
+    let mut reports = Vec::with_capacity(kernels.len() + functions.len());
+    let mut linked = Vec::with_capacity(kernels.len());
     for one in kernels {
         let func = one.unit.func;
         let layout = &module.layouts[func];
@@ -502,7 +506,11 @@ fn compile_functions(
         teams.give_back(team);
         done
     };
-    let one_by_one = |groups: Vec<_>| groups.into_iter().flat_map(group).collect();
+    let one_by_one = |groups: Vec<_>| {
+        let mut all = Vec::with_capacity(units.len());
+        groups.into_iter().for_each(|one| all.extend(group(one)));
+        all
+    };
     let done: Result<Vec<Result<Done, Failure>>, _> = if is_one_huge {
         pool.help(|| one_by_one(groups))
     } else if is_alone {

@@ -81,12 +81,14 @@ pub fn write(model: &CubinModel) -> Result<Vec<u8>, WriteError> {
 /// A file with all its parts in order: the next step needs no model.
 pub fn image(model: &CubinModel) -> Result<Image, WriteError> {
     check(model)?;
+    // The sections of each kernel, and of the module.
+    let room = 3 * model.kernels.len() + 16;
     let mut writer = Writer {
         model,
         kernels: model.kernels.iter().rev().collect(),
-        section_names: Names::new(),
-        names: Names::new(),
-        sections: Vec::new(),
+        section_names: Names::with_room(room),
+        names: Names::with_room(room),
+        sections: Vec::with_capacity(room),
         symbols: List::new(),
         global_names: Vec::new(),
         before_variables: 0,

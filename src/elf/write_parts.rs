@@ -121,9 +121,9 @@ fn hash(name: &[u8]) -> u64 {
 }
 
 impl Names {
-    /// With the empty name alone.
-    pub fn new() -> Names {
-        Names { data: vec![0], known: HashTable::new() }
+    /// With the empty name alone, and room for so many.
+    pub fn with_room(count: usize) -> Names {
+        Names { data: vec![0], known: HashTable::with_capacity(count) }
     }
 
     /// Appends a name; its byte offset.
