@@ -457,10 +457,10 @@ impl Attribute {
     /// say.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut sized = |code: u8, words: &[u32]| {
-            let size = (words.len() * 4).min(0xfffc);
+            let words = &words[..words.len().min(0x3fff)];
             out.extend([format::SIZED, code]);
-            out.extend((size as u16).to_le_bytes());
-            out.extend(words.iter().flat_map(|w| w.to_le_bytes()).take(size));
+            out.extend((words.len() as u16 * 4).to_le_bytes());
+            words.iter().for_each(|word| out.extend(word.to_le_bytes()));
         };
         match self {
             Attribute::RegCount { symbol, registers } => {

@@ -785,8 +785,8 @@ fn calls(kernels: &[(&Kernel, KernelSymbols)]) -> Vec<u8> {
 }
 
 fn encode(attributes: Vec<Attribute>) -> Vec<u8> {
-    // Most have four bytes, and as many of them before.
-    let mut data = Vec::with_capacity(8 * attributes.len());
+    // Most have up to twelve bytes, and four before.
+    let mut data = Vec::with_capacity(16 * attributes.len());
     for attribute in attributes {
         attribute.encode(&mut data);
     }

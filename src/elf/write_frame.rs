@@ -44,9 +44,12 @@ pub struct FrameReloc {
     pub addend: u64,
 }
 
+/// Bytes that a function without a frame has here.
+const USUAL: usize = 128;
+
 /// The section's content and its relocations, in the section's order of relocations.
 pub fn debug_frame(functions: &[FrameFunction<'_>]) -> (Vec<u8>, Vec<FrameReloc>) {
-    let mut data = Vec::new();
+    let mut data = Vec::with_capacity(USUAL * functions.len());
     // Within a kernel the addresses in CIEs come before those in FDEs; the whole list is written
     // back to front.
     let mut relocs = Vec::new();
@@ -54,7 +57,8 @@ pub fn debug_frame(functions: &[FrameFunction<'_>]) -> (Vec<u8>, Vec<FrameReloc>
         let mut starts = Vec::new();
         for function in kernel {
             let cie = data.len() as u64;
-            let mut body = vec![0xff; 8];
+            let mut body = Vec::with_capacity(USUAL);
+            body.extend([0xff; 8]);
             body.extend([3, 0, 4]);
             sleb128(&mut body, -4);
             match function.unwind.return_register {
@@ -80,7 +84,7 @@ pub fn debug_frame(functions: &[FrameFunction<'_>]) -> (Vec<u8>, Vec<FrameReloc>
             entry(&mut data, body);
 
             let fde = data.len() as u64;
-            let mut body = Vec::new();
+            let mut body = Vec::with_capacity(USUAL);
             body.extend(cie.to_le_bytes());
             body.extend(u64::from(function.offset).to_le_bytes());
             body.extend(u64::from(function.size).to_le_bytes());

@@ -2,6 +2,7 @@
 
 use super::attribute::{Attribute, KernelParam, code, format};
 use super::model::{CubinModel, CubinTarget, Kernel, Tool};
+use smallvec::SmallVec;
 
 /// CUDA 13.0 in `EIATTR_CUDA_API_VERSION` and `.note.nv.cuinfo`.
 const TOOLKIT: u16 = 130;
@@ -125,7 +126,7 @@ pub fn kernel_attributes(
     kernel: &Kernel,
     symbols: &KernelSymbols,
 ) -> Vec<Attribute> {
-    let mut all = Vec::new();
+    let mut all = Vec::with_capacity(16 + kernel.params.len());
     all.extend(kernel.clusters.iter().find(|a| matches!(a, Attribute::BlocksAreClusters)).cloned());
     all.push(Attribute::CudaApiVersion(u32::from(TOOLKIT)));
     for (ordinal, param) in kernel.params.iter().enumerate().rev() {
@@ -151,8 +152,12 @@ pub fn kernel_attributes(
     }
     let late = |a: &&Attribute| !matches!(a, Attribute::BlocksAreClusters);
     all.extend(kernel.clusters.iter().filter(late).cloned());
-    let code =
-        |wanted: u8| kernel.code_attributes.iter().find(move |a| a.code() == wanted).cloned();
+    let of_code: SmallVec<[(u8, &Attribute); 8]> =
+        kernel.code_attributes.iter().map(|a| (a.code(), a)).collect();
+    let code = |wanted: u8| {
+        let found = of_code.iter().find(|(code, _)| *code == wanted);
+        found.map(|(_, attribute)| (*attribute).clone())
+    };
     all.extend(code(code::RESERVED_SMEM_USED));
     all.push(code(code::SPARSE_MMA_MASK).unwrap_or(Attribute::SparseMmaMask(0)));
     all.extend(code(code::WMMA_USED));
