@@ -677,6 +677,17 @@ impl Body<'_> {
         arena.side.expect(more);
     }
 
+    /// Makes room for so many new instructions of the usual kinds.
+    pub fn expect_insts(&mut self, count: usize) {
+        const OPERANDS: usize = 5;
+        let arena = &mut *self.arena;
+        let free = self.rows.len().saturating_sub(arena.insts);
+        let rows = count.saturating_sub(free);
+        arena.more_rows.reserve(rows);
+        arena.more_locs.reserve(rows);
+        arena.operands.reserve(OPERANDS * count);
+    }
+
     /// What the function may have in it.
     #[inline]
     pub fn facts(&self) -> &Facts {

@@ -13,9 +13,9 @@ use std::ptr::null_mut;
 /// Bytes of the piece, which closes when it is full.
 const SIZE: usize = 2 << 20;
 
-/// Bytes of input of a small compile. Of more there comes more data than half a megabyte, and so
-/// many pages of 4 KB take longer than one of 2 MB.
-pub const SMALL_INPUT: usize = 12 << 10;
+/// Bytes of input of a small compile: of so many there comes so much data that its pages of 4 KB
+/// take as long as one of 2 MB.
+pub const SMALL_INPUT: usize = 7 << 10;
 
 /// Sizes up to this are multiples of [`STEP`]; above there are two to a power of two.
 const TINY: usize = 128;

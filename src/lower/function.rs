@@ -47,6 +47,9 @@ pub fn function(
         || Usage::of(function),
     );
     let mut e = Emit::new(body);
+    if function.code.len() < SAMPLE {
+        e.body.expect_insts(function.code.len() * 5 / 4 + 8);
+    }
     let mut regs = Vec::with_capacity(function.regs.len());
     for reg in &function.regs {
         let mut elements = [Reg::RZ; 4];

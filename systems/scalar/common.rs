@@ -69,6 +69,14 @@ impl Empty for Table {
 }
 
 impl Table {
+    /// Makes room for those of so many instructions.
+    fn expect(&mut self, insts: usize) {
+        let Table { places, all, operands } = self;
+        all.reserve(insts);
+        places.reserve(insts, |i| all[*i as usize].hash);
+        operands.reserve(3 * insts);
+    }
+
     fn find(&self, hash: u64, key: Key, operands: &[Operand]) -> Option<(usize, RegUse)> {
         let same = |i: &u32| {
             let known = &self.all[*i as usize];
@@ -153,6 +161,10 @@ pub fn global_value_numbering(
     notes.count(number_values(&mut code.body(), &info, &mut analyses));
 }
 
+/// Instructions of a function for whose expressions there is room from the start: of longer ones
+/// most are no expressions that are known at once.
+const FEW: usize = 256;
+
 /// How many values are copies now.
 pub(super) fn number_values(
     body: &mut Body<'_>,
@@ -162,9 +174,11 @@ pub(super) fn number_values(
     let flow = analyses.flow(body);
     let map = analyses.cells(body);
     let meetings = places::meetings(body, &flow);
+    let mut known = scratch!(Table);
+    known.expect(body.inst_count().min(FEW));
     let mut walk = Walk {
         leaders: Leaders::of(body, map),
-        known: scratch!(Table),
+        known,
         insts: scratch!(Vec<InstId>),
         operands: scratch!(Vec<Operand>),
         again: scratch!(Vec<bool>),

@@ -202,7 +202,7 @@ pub fn advanced_scoreboards_and_opexes(code: Code<'_>, options: Read<'_, Options
     let reserved = if has_groups { 1 << GROUPS } else { 0 };
     let mut waits = scratch!(Vec<u8>; 0; body.inst_count());
     // What the entry leaves behind, and long blocks that nothing outstanding has come to.
-    let mut left: FxHashMap<BlockId, Pending> = FxHashMap::default();
+    let mut left = scratch!(FxHashMap<BlockId, Pending>);
     // Blocks that nothing outstanding leaves, where none has come.
     let mut quiet = scratch!(Vec<bool>; false; body.block_count());
     let nothing = Pending::new(&timings);
