@@ -61,7 +61,7 @@ pub unsafe fn open() {
     IS_OPEN.set(true);
 }
 
-/// From here on no new block of this thread lies in the piece, and what is given back there is lost.
+/// From here on no new block of this thread lies in the piece; what is given back there is lost.
 pub fn close() {
     IS_OPEN.set(false);
 }
