@@ -379,9 +379,7 @@ impl Mods {
             word(0) | word(1) | word(2) | word(3)
         })
     }
-}
 
-impl Mods {
     /// The words, four in each number, up to that in which the list ends: for hashes.
     #[inline]
     pub fn for_each_quad(&self, mut f: impl FnMut(u64)) {

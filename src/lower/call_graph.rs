@@ -2,7 +2,7 @@
 
 use super::sparse::Sparse;
 use crate::ptx::program::{
-    AddressBase, FuncId, Function, Instruction, Operand, Program, SymbolRef, Variable,
+    AddressBase, FuncId, Function, Instruction, Operand, Program, RegId, SymbolRef, Variable,
 };
 use crate::ptx::types::{Linkage, Space};
 use crate::ptx::words::{Op, Word, WordSet};
@@ -123,41 +123,20 @@ fn useless(function: &Function<'_>) -> Option<Vec<bool>> {
                 inst.operands
                     .iter()
                     .take(1)
-                    .for_each(|op| registers(op, &mut |r| results |= read[r]));
+                    .for_each(|op| op.each_register(&mut |r| results |= read[r.0 as usize]));
             }
             if *useless && !results {
                 continue;
             }
             changed |= std::mem::take(useless);
             let sources = inst.operands.iter().skip(usize::from(pure(&inst)));
-            let mut read = |r: usize| changed |= !std::mem::replace(&mut read[r], true);
-            sources.for_each(|op| registers(op, &mut read));
-            inst.guard.iter().for_each(|(r, _)| read(r.0 as usize));
+            let mut read = |r: RegId| changed |= !std::mem::replace(&mut read[r.0 as usize], true);
+            sources.for_each(|op| op.each_register(&mut read));
+            inst.guard.iter().for_each(|(r, _)| read(*r));
         }
         if !changed {
             return Some(useless);
         }
-    }
-}
-
-/// Every register that an operand names.
-fn registers(op: &Operand, f: &mut impl FnMut(usize)) {
-    match op {
-        Operand::Reg(r)
-        | Operand::NotReg(r)
-        | Operand::Element(r, _)
-        | Operand::Part(r, _)
-        | Operand::Address { base: AddressBase::Reg(r), .. } => f(r.0 as usize),
-        Operand::Neg(op) => registers(op, f),
-        Operand::Vector(list) | Operand::AddressList(list) | Operand::List(list) => {
-            list.iter().for_each(|op| registers(op, f));
-        }
-        Operand::Pair(both) => {
-            let (a, b) = &**both;
-            registers(a, f);
-            registers(b, f);
-        }
-        _ => {}
     }
 }
 

@@ -6,7 +6,7 @@
 //! clamped by `.sat`, the product not. A quotient of `div.approx` or `div.full`, whose last step is
 //! a product, is one here. At -O0 nothing is contracted.
 
-use crate::ptx::program::{AddressBase, Code, Function, Instruction, Operand, RegId};
+use crate::ptx::program::{Code, Function, Instruction, Operand, RegId};
 use crate::ptx::types::TypeKind;
 use crate::ptx::words::{Op, Word};
 
@@ -105,7 +105,7 @@ fn uses(
         }
         let mut changes = false;
         if let Some(destination) = inst.operands.first() {
-            each_register(destination, &mut |id| {
+            destination.each_register(&mut |id| {
                 changes |= id == product;
                 each_mention(&mul, &mut |factor| changes |= factor == id);
             });
@@ -117,30 +117,11 @@ fn uses(
     uses
 }
 
-fn each_mention(inst: &Instruction, f: &mut dyn FnMut(RegId)) {
+fn each_mention(inst: &Instruction, f: &mut impl FnMut(RegId)) {
     if let Some((guard, _)) = inst.guard {
         f(guard);
     }
-    inst.operands.iter().for_each(|op| each_register(op, f));
-}
-
-fn each_register(op: &Operand, f: &mut dyn FnMut(RegId)) {
-    match op {
-        Operand::Reg(id) | Operand::NotReg(id) | Operand::Element(id, _) | Operand::Part(id, _) => {
-            f(*id)
-        }
-        Operand::Neg(op) => each_register(op, f),
-        Operand::Address { base: AddressBase::Reg(id), .. } => f(*id),
-        Operand::Vector(list) | Operand::AddressList(list) | Operand::List(list) => {
-            list.iter().for_each(|op| each_register(op, f));
-        }
-        Operand::Pair(both) => {
-            let (a, b) = &**both;
-            each_register(a, f);
-            each_register(b, f);
-        }
-        _ => {}
-    }
+    inst.operands.iter().for_each(|op| op.each_register(f));
 }
 
 #[cfg(test)]

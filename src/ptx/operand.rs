@@ -76,6 +76,27 @@ pub enum Operand {
 }
 
 impl Operand {
+    /// Calls `f` on every register that it names, an address's too.
+    pub fn each_register(&self, f: &mut impl FnMut(RegId)) {
+        match self {
+            Operand::Reg(r)
+            | Operand::NotReg(r)
+            | Operand::Element(r, _)
+            | Operand::Part(r, _)
+            | Operand::Address { base: AddressBase::Reg(r), .. } => f(*r),
+            Operand::Neg(op) => op.each_register(f),
+            Operand::Vector(list) | Operand::AddressList(list) | Operand::List(list) => {
+                list.iter().for_each(|op| op.each_register(f));
+            }
+            Operand::Pair(both) => {
+                let (a, b) = &**both;
+                a.each_register(f);
+                b.each_register(f);
+            }
+            _ => {}
+        }
+    }
+
     /// The value of an integer constant.
     #[inline]
     pub fn integer(&self) -> Option<i128> {

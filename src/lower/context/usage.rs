@@ -1,6 +1,6 @@
 //! What a function's code does with its PTX registers and labels, known before it is lowered.
 
-use crate::ptx::program::{AddressBase, Function, Operand as Ptx, RegId};
+use crate::ptx::program::{Function, Operand as Ptx, RegId};
 use crate::ptx::words::Op;
 use rustc_hash::FxHashMap;
 
@@ -30,7 +30,7 @@ impl Usage {
             for operand in inst.operands.iter().skip(skip) {
                 match operand {
                     Ptx::Label(label) => named[label.0 as usize] = true,
-                    operand => mark(operand, &mut read),
+                    operand => operand.each_register(&mut |id| read[id.0 as usize] = true),
                 }
             }
             if let Some((id, _)) = inst.guard {
@@ -48,26 +48,6 @@ impl Usage {
         }
         constants.retain(|id, _| definitions[id.0 as usize] == 1);
         Usage { read, constants, named }
-    }
-}
-
-/// Notes the registers that an operand mentions.
-fn mark(op: &Ptx, read: &mut [bool]) {
-    match op {
-        Ptx::Reg(id) | Ptx::NotReg(id) | Ptx::Element(id, _) | Ptx::Part(id, _) => {
-            read[id.0 as usize] = true;
-        }
-        Ptx::Neg(op) => mark(op, read),
-        Ptx::Address { base: AddressBase::Reg(id), .. } => read[id.0 as usize] = true,
-        Ptx::Vector(list) | Ptx::AddressList(list) | Ptx::List(list) => {
-            list.iter().for_each(|op| mark(op, read));
-        }
-        Ptx::Pair(both) => {
-            let (a, b) = &**both;
-            mark(a, read);
-            mark(b, read);
-        }
-        _ => {}
     }
 }
 
