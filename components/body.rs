@@ -44,9 +44,9 @@ pub struct Arena {
     /// What [`Stamps::flow`] was when the blocks' edges were made.
     pub(crate) edges: u64,
     pub(crate) facts: Facts,
-    operands: Vec<Packed>,
-    side: Side,
-    mods: ModsTable,
+    pub(crate) operands: Vec<Packed>,
+    pub(crate) side: Side,
+    pub(crate) mods: ModsTable,
     pub(crate) layout: Vec<BlockId>,
     pub(crate) more_rows: Vec<Row>,
     pub(crate) more_locs: Vec<LocId>,
@@ -123,6 +123,11 @@ impl Arena {
     /// See [`Body::edges_are_stale`].
     pub fn edges_are_stale(&self) -> bool {
         self.edges != self.stamps().flow
+    }
+
+    /// A function that is in no world: all of it lies here.
+    pub fn alone(&mut self) -> Body<'_> {
+        Body { rows: &mut [], locs: &mut [], blocks: &mut [], vregs: &mut [], arena: self }
     }
 
     /// Removes everything but blocks without a row, which are left without a function.
@@ -223,8 +228,14 @@ impl<'w> Body<'w> {
 }
 
 impl Body<'_> {
+    /// Removes everything; tables keep their rows.
+    pub fn clear(&mut self) {
+        self.arena.clear();
+        self.arena.more_blocks.clear();
+    }
+
     #[inline]
-    fn row(&self, id: InstId) -> &Row {
+    pub(crate) fn row(&self, id: InstId) -> &Row {
         let found = at(self.rows, &self.arena.more_rows, id.0 as usize);
         found.unwrap_or_else(|| panic!("no instruction {id:?}"))
     }
@@ -649,7 +660,7 @@ impl Body<'_> {
         (first, operands.len() as u16)
     }
 
-    fn add(&mut self, row: Row, loc: Loc) -> InstId {
+    pub(crate) fn add(&mut self, row: Row, loc: Loc) -> InstId {
         let n = self.arena.insts;
         self.arena.facts.note(&row);
         self.touch_flow(row.op);

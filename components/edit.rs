@@ -4,15 +4,17 @@
 //! what goes with an edit (its numbers, see [`Stamps`], phis, edges where they are known, the
 //! layout). [`Body::rewrite`] is for phases that walk over a block and say what becomes of each
 //! instruction; [`FlowEdit`] for those that lead control other ways, [`Cloner`] for those that need
-//! code a second time.
+//! code a second time, [`Adopter`] for those that want it in another body.
 //!
 //! [`Stamps`]: crate::body::Stamps
 
+mod adopt;
 mod clone;
 mod flow;
 mod order;
 mod rewrite;
 
+pub use adopt::Adopter;
 pub use clone::{Cloned, Cloner, Copies, Region};
 pub use flow::FlowEdit;
 pub use order::Order;

@@ -36,7 +36,7 @@ pub mod world;
 pub use block::Block;
 pub use body::{Arena, Body};
 pub use control::Control;
-pub use edit::{Cloned, Cloner, Copies, FlowEdit, Order, Region, Rewrite};
+pub use edit::{Adopter, Cloned, Cloner, Copies, FlowEdit, Order, Region, Rewrite};
 pub use facts::Facts;
 pub use ids::{BlockId, InstId, VRegId};
 pub use inst::{Guard, Inst, Loc, Row, View};

@@ -12,6 +12,11 @@ pub struct ModsId(u16);
 impl ModsId {
     /// The empty list.
     pub const NONE: ModsId = ModsId(0);
+
+    /// Its place in a table by number.
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
 }
 
 /// Lists of modifiers, each once.

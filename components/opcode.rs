@@ -113,6 +113,7 @@ const MACRO: Props = PSEUDO.with(Props::MACRO);
 const CALLING: Props = PSEUDO.with(Props::CONVERGENT).with(STORE).with(LOAD);
 const LEAVING: Props = PSEUDO.with(BRANCH);
 const JUMPING: Props = PSEUDO.with(BRANCH);
+const CROSSING: Props = PSEUDO.with(EFFECT);
 
 opcodes! {
     // Integer.
@@ -624,6 +625,15 @@ opcodes! {
     LEAVING:
         /// Goes back to the caller, which reads the result registers that are named.
         PRET;
+    // Pieces of a huge function, while they are optimized apart (`systems/pieces`).
+    CROSSING:
+        /// A register as the code before the piece leaves it.
+        LIVEIN
+        /// A register that is read behind the piece.
+        LIVEOUT;
+    LEAVING:
+        /// Goes on with the next piece.
+        PIECEEND;
 }
 
 /// Properties that are not those of a whole group above.
@@ -631,7 +641,7 @@ const ALSO: &[(Props, &[Opcode])] = {
     use Opcode::*;
     &[
         (Props::CONSTANT, &[LDC, ULDC, LDCU]),
-        (Props::STATE, &[CS2R, P2R, B2R, CALL]),
+        (Props::STATE, &[CS2R, P2R, B2R, CALL, LIVEIN]),
         (Props::SPECIAL, &[S2R, CS2R]),
         // The window of local memory is each thread's own.
         (Props::SHARED, &[LDG, LDS, LDC]),

@@ -334,6 +334,28 @@ impl Packed {
         (self.kind() == Kind::Block).then(|| BlockId(self.payload()))
     }
 
+    /// The word of an operand that names another block.
+    pub(crate) fn with_block(self, block: BlockId) -> Packed {
+        Packed(self.0 & !u64::from(u32::MAX) | u64::from(block.0))
+    }
+
+    /// The same operand in another body, its side entry at the end of its arena.
+    #[inline]
+    pub(crate) fn adopted(self, from: &Side, to: &mut Side) -> Packed {
+        match self.kind() {
+            Kind::Reg
+            | Kind::Part
+            | Kind::Desc
+            | Kind::Imm
+            | Kind::NegativeImm
+            | Kind::Const
+            | Kind::Special
+            | Kind::Block
+            | Kind::Addr => self,
+            _ => Packed::pack(&self.unpack(from), to),
+        }
+    }
+
     /// Replaces each register that this operand names.
     #[inline]
     pub fn map_regs(&mut self, side: &mut Side, mut f: impl FnMut(RegUse) -> RegUse) {

@@ -54,3 +54,15 @@ pub mod subret {
     /// The pair with the return address.
     pub const ADDRESS: usize = 0;
 }
+
+/// `LIVEIN`.
+pub mod livein {
+    /// The register, all of it.
+    pub const D: usize = 0;
+}
+
+/// `LIVEOUT`.
+pub mod liveout {
+    /// The register, all of it.
+    pub const A: usize = 0;
+}

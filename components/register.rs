@@ -40,6 +40,11 @@ impl RegFile {
     pub const fn is_predicate(self) -> bool {
         matches!(self, RegFile::P | RegFile::UP)
     }
+
+    /// Whether a warp has its registers once.
+    pub const fn is_uniform(self) -> bool {
+        matches!(self, RegFile::UR | RegFile::UP)
+    }
 }
 
 /// A register name in an operand: a virtual register, a physical one, or the file's constant

@@ -16,6 +16,7 @@ pub mod mercury;
 pub mod notes;
 pub mod parallel;
 pub mod params;
+pub mod pieces;
 pub mod pipeline;
 pub mod profile;
 pub mod registers;

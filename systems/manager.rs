@@ -8,6 +8,8 @@ use crate::analysis::liveness::may_read_unwritten;
 use crate::function::{Compiled, FunctionInfo, Options, PhaseStat};
 use crate::knobs::Knob;
 use crate::notes::{PhaseError, Report};
+use crate::parallel;
+use crate::pieces::{self, Builder, Parcel, Plan};
 use crate::pipeline::{self, PHASES, Phase, Status, System, When};
 use crate::registers::map::RegisterMap;
 use crate::ssa;
@@ -91,13 +93,17 @@ struct Progress {
     /// Under `verify_each`: the function as lowered reads no register that nothing writes. Then it
     /// never does.
     all_defined: bool,
+    /// The first phase that has not run yet in the function's pieces, where it has any.
+    next: usize,
+    /// Of a piece of a function: which one, and of how many.
+    piece: Option<(usize, usize)>,
 }
 
 /// A worker while phases run: all that they name is found.
 struct Running<'w> {
     found: Found<'w>,
     options: &'w Options,
-    steps: &'w [Step],
+    steps: &'w Arc<[Step]>,
     progress: &'w mut Progress,
 }
 
@@ -178,6 +184,7 @@ impl Worker {
         progress.dump.clear();
         progress.rewrites = 0;
         progress.settled.fill(None);
+        (progress.next, progress.piece) = (0, None);
     }
 
     /// Finds what phases name, once all of the function is in its tables.
@@ -282,7 +289,7 @@ fn run_steps(
     let mut results: Vec<Result<Vec<PhaseStat>, PipelineError>> =
         workers.iter().map(|worker| Ok(Vec::with_capacity(rows(worker)))).collect();
     let mut running: Vec<Running<'_>> = workers.iter_mut().map(|w| w.enter()).collect();
-    for at in steps {
+    for at in steps.clone() {
         if running.iter().all(|running| running.has_nothing_at(at)) {
             continue;
         }
@@ -292,7 +299,7 @@ fn run_steps(
         }
         for (running, result) in running.iter_mut().zip(&mut results) {
             let Ok(stats) = result else { continue };
-            if let Err(error) = running.step(at, stats) {
+            if let Err(error) = running.step_or_pieces(at, steps.end, stop, stats) {
                 *result = Err(error);
             }
         }
@@ -317,6 +324,89 @@ impl Running<'_> {
     fn has_nothing_at(&self, at: usize) -> bool {
         let Step { system, dump, .. } = &self.steps[at];
         system.is_none() && !dump && !self.options.statistics
+    }
+
+    /// One phase; or all that a huge function's pieces go through, before `end`, at the first of
+    /// them.
+    fn step_or_pieces(
+        &mut self,
+        at: usize,
+        end: usize,
+        stop: Stop<'_>,
+        stats: &mut Vec<PhaseStat>,
+    ) -> Result<(), PipelineError> {
+        if at < self.progress.next {
+            return Ok(());
+        }
+        let phases = at..end.min(pieces::PHASES.end);
+        if at == pieces::PHASES.start && self.run_pieces(phases, stop, stats)? {
+            return Ok(());
+        }
+        self.step(at, stats)
+    }
+
+    /// Runs these phases over the function's pieces, each for itself; false where it has none.
+    fn run_pieces(
+        &mut self,
+        phases: Range<usize>,
+        stop: Stop<'_>,
+        stats: &mut Vec<PhaseStat>,
+    ) -> Result<bool, PipelineError> {
+        let Running { found, options, steps, progress } = self;
+        let info = &*found.info;
+        let size = options.knobs.get(Knob::PieceInstructions, options.target) as usize;
+        let is_huge = size > 0 && found.held.arena().inst_count() >= pieces::LEAST * size;
+        let may_be = steps[phases.start].system.is_some() && progress.piece.is_none();
+        if !is_huge || !may_be || !info.profile.is_empty() {
+            return Ok(false);
+        }
+        let body = found.held.body();
+        let Some(plan) = Plan::of(&body, size) else { return Ok(false) };
+        let (options, steps) = (*options, *steps);
+        let own = || (Worker::with(options.clone(), steps.clone()), Builder::new(&body, &plan));
+        let (count, all_defined) = (plan.pieces.len(), progress.all_defined);
+        let done = parallel::each_with(count, own, |n, (worker, builder)| {
+            worker.reset();
+            worker.set_info(FunctionInfo { entry: info.entry && n == 0, ..info.clone() });
+            worker.progress.piece = Some((n + 1, count));
+            builder.build(n, &mut worker.body());
+            worker.enter().begin();
+            worker.progress.all_defined &= all_defined;
+            let rows = run_steps(&mut [worker], phases.clone(), stop).pop()?;
+            Some(rows.map(|rows| {
+                Piece {
+                    rows,
+                    rewrites: worker.progress.rewrites,
+                    dump: std::mem::take(&mut worker.progress.dump),
+                    parcel: Some(())
+                        .filter(|()| worker.progress.is_ssa)
+                        .and_then(|()| builder.pack(&worker.body())),
+                }
+            }))
+        });
+        let done = done.into_iter().flatten().collect::<Result<Vec<Piece>, PipelineError>>()?;
+        // A piece that is none any more, or in another form, has no place in the function.
+        if done.iter().any(|piece| piece.parcel.is_none()) {
+            return Ok(false);
+        }
+        let mut rows = vec![PhaseStat::default(); done[0].rows.len()];
+        for piece in &done {
+            for (row, of) in rows.iter_mut().zip(&piece.rows) {
+                let began = row.began.or(of.began);
+                row.add(of);
+                row.began = began;
+            }
+            progress.rewrites += piece.rewrites;
+            progress.dump.push_str(&piece.dump);
+        }
+        stats.append(&mut rows);
+        let parcels = done.into_iter().filter_map(|piece| piece.parcel).collect();
+        pieces::join(&mut self.found.held.body(), parcels);
+        self.found.form.is_ssa = true;
+        self.progress.next = phases.end;
+        self.tidy();
+        self.check(phases.end - 1, Vec::new())?;
+        Ok(true)
     }
 
     /// One phase, and its row where statistics are asked for.
@@ -442,11 +532,23 @@ impl Running<'_> {
 
     fn print(&mut self, at: usize, when: &str) {
         let phase = self.steps[at].phase;
-        let name = self.name();
+        let mut name = self.name();
+        if let Some((piece, count)) = self.progress.piece {
+            let _ = write!(name, " (piece {piece} of {count})");
+        }
         let ir = text::print(&self.found.body(), &text::Style::default());
         let _ =
             write!(self.progress.dump, "// {name}: {when} {} {}\n{ir}\n", phase.index, phase.name);
     }
+}
+
+/// A piece of a function behind its phases.
+struct Piece {
+    rows: Vec<PhaseStat>,
+    rewrites: u64,
+    dump: String,
+    /// None where it cannot be put together with the others.
+    parcel: Option<Parcel>,
 }
 
 /// The code of optimizations, and the first phase with it.

@@ -85,16 +85,18 @@ pub fn both<A, B: Send>(
     (mine, result.expect("a scope ends when all in it is done"))
 }
 
-/// Hands pieces out to this thread and to those that help it; what becomes of each, in order.
-fn hand_out<T: Send, R: Send>(
+/// Hands pieces out to this thread and to those that help it, each of which makes something that it
+/// has for all of its pieces; what becomes of each, in order.
+fn hand_out<T: Send, R: Send, S>(
     next: impl Fn() -> Option<(usize, T)> + Sync,
-    f: impl Fn(usize, T) -> R + Sync,
+    make: impl Fn() -> S + Sync,
+    f: impl Fn(usize, T, &mut S) -> R + Sync,
 ) -> Vec<R> {
     let done = Mutex::new(Vec::new());
     let work = || {
-        let mut mine = Vec::new();
+        let (mut mine, mut own) = (Vec::new(), None);
         while let Some((n, piece)) = next() {
-            mine.push((n, f(n, piece)));
+            mine.push((n, f(n, piece, own.get_or_insert_with(&make))));
         }
         done.lock().unwrap_or_else(PoisonError::into_inner).append(&mut mine);
     };
@@ -111,9 +113,18 @@ fn hand_out<T: Send, R: Send>(
 
 /// What becomes of each of so many pieces of work, in order.
 pub fn each<R: Send>(count: usize, f: impl Fn(usize) -> R + Sync) -> Vec<R> {
+    each_with(count, || (), |n, ()| f(n))
+}
+
+/// The same with something that each thread makes for all of its pieces.
+pub fn each_with<R: Send, S>(
+    count: usize,
+    make: impl Fn() -> S + Sync,
+    f: impl Fn(usize, &mut S) -> R + Sync,
+) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let piece = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|n| *n < count);
-    hand_out(|| piece().map(|n| (n, ())), |n, ()| f(n))
+    hand_out(|| piece().map(|n| (n, ())), make, |n, (), own| f(n, own))
 }
 
 /// Fills a table piece by piece, each of which begins at the place that it is given; what each
@@ -121,7 +132,7 @@ pub fn each<R: Send>(count: usize, f: impl Fn(usize) -> R + Sync) -> Vec<R> {
 pub fn fill<V: Send, R: Send>(table: &mut [V], f: impl Fn(usize, &mut [V]) -> R + Sync) -> Vec<R> {
     let pieces = Mutex::new(table.chunks_mut(PIECE).enumerate());
     let next = || pieces.lock().unwrap_or_else(PoisonError::into_inner).next();
-    hand_out(next, |n, piece| f(n * PIECE, piece))
+    hand_out(next, || (), |n, piece, ()| f(n * PIECE, piece))
 }
 
 /// Items that are handed out at once, where there are many small ones.

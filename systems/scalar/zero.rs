@@ -97,11 +97,11 @@ pub(super) fn of_high_words(body: &Body<'_>, values: &Values<'_>, id: InstId) ->
         && low.mods().has(Mod::AND)
         && low.operand(ISETP::X) == Operand::PT
         && low.operand(ISETP::P) == Operand::Reg(rest);
-    let number = |at: usize| match low.operand(at) {
+    let number = |at: usize| match low.get(at).filter(|_| is_low)? {
         Operand::Imm(number) => Some(number as u32),
         operand => (operand == Operand::RZ).then_some(0),
     };
-    let (a, b) = (number(ISETP::A).filter(|_| is_low)?, number(ISETP::B)?);
+    let (a, b) = (number(ISETP::A)?, number(ISETP::B)?);
     let low_word = |inst: View<'_>| WORDS.into_iter().find(|word| inst.mods().has(*word));
     let holds = Comparison::of(low_word(low)?)?.holds(a.cmp(&b));
     let word = match (low_word(inst)?, holds) {

@@ -65,8 +65,13 @@ impl<F: Fn(i32) -> u32> Thread<'_, '_, F> {
                     let to = inst.dests().filter(named).filter_map(|o| o.as_reg().copied());
                     for (to, from) in to.zip(inst.tied()) {
                         for (to, from) in cells(to).zip(cells(from)) {
-                            let value = self.value(Operand::Reg(from));
-                            self.write(Operand::Reg(to), value);
+                            // Nobody knows what is kept of what nothing has written: it is an
+                            // error where that is read.
+                            let kept = |v| self.cells.contains_key(&(v, from.cell));
+                            if from.reg.vreg().is_none_or(kept) {
+                                let value = self.value(Operand::Reg(from));
+                                self.write(Operand::Reg(to), value);
+                            }
                         }
                     }
                 }

@@ -201,12 +201,20 @@ pub fn orias(source: &str, level: u8) -> Result<Vec<u8>, Failure> {
             // The validator and the checkers of each phase, too.
             verify_each: std::env::var_os("ORIAS_FUZZ_VERIFY").is_some(),
             max_registers: few.and_then(|n| n.parse().ok()),
+            knobs: knobs(),
             ..CompileOptions::default()
         };
         compile_source(source, &options)
             .map(|output| output.cubin)
             .map_err(|errors| failure(errors.render("program", source), What::Refused))
     })
+}
+
+/// What `ORIAS_FUZZ_KNOBS` sets: `NAME=VALUE,…`.
+fn knobs() -> Vec<(String, String)> {
+    let given = std::env::var("ORIAS_FUZZ_KNOBS").unwrap_or_default();
+    let knobs = given.split(',').filter_map(|knob| knob.split_once('='));
+    knobs.map(|(name, value)| (name.to_string(), value.to_string())).collect()
 }
 
 fn made_up(source: &str) -> Profiles {
