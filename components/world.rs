@@ -11,14 +11,15 @@ use crate::body::{Arena, Body};
 use crate::ids::VRegId;
 use crate::inst::{LocId, Row};
 use crate::register::{RegFile, VReg};
-use bevy_ecs::change_detection::{ContiguousMut, Tick};
+use bevy_ecs::change_detection::Tick;
 use bevy_ecs::prelude::*;
-use bevy_ecs::query::{ArchetypeFilter, ContiguousQueryData};
-use bevy_ecs::system::{
-    SystemAccess, SystemMeta, SystemParam, SystemParamValidationError, SystemState,
-};
+use bevy_ecs::query::{ArchetypeFilter, ContiguousQueryData, IterQueryData};
+use bevy_ecs::system::{SystemAccess, SystemMeta, SystemParam, SystemParamValidationError};
 use bevy_ecs::world::unsafe_world_cell::UnsafeWorldCell;
+use std::cell::UnsafeCell;
+use std::mem::take;
 use std::ops::Deref;
+use std::ptr;
 
 /// Of rows that a function needs more than there are, so many more are spawned, by how many there
 /// are: functions each of which is a little larger than the last do not spawn a few each. A world's
@@ -28,27 +29,13 @@ const SPARE: usize = 4;
 const NO_VREG: VReg =
     VReg { id: VRegId(u32::MAX), file: RegFile::R, cells: 1, align: 1, assigned: None };
 
-/// Gives a world the tables of a body, empty.
-pub fn prepare(world: &mut World) {
-    if world.contains_resource::<Arena>() {
-        return;
-    }
-    world.init_resource::<Arena>();
-    // One of each: where a table has none, a query finds no table.
-    world.spawn((Row::NONE, LocId::NONE));
-    world.spawn(Block::NONE);
-    world.spawn(NO_VREG);
-}
-
 /// Spawns the rows that the tables had no room for.
-pub fn settle(world: &mut World) {
-    let arena = world.resource_mut::<Arena>().into_inner();
+fn settle(world: &mut World, arena: &mut Arena) {
     if arena.is_settled() {
         return;
     }
-    let (rows, locs) = (std::mem::take(&mut arena.more_rows), std::mem::take(&mut arena.more_locs));
-    let blocks = std::mem::take(&mut arena.more_blocks);
-    let vregs = std::mem::take(&mut arena.more_vregs);
+    let (rows, locs) = (take(&mut arena.more_rows), take(&mut arena.more_locs));
+    let (blocks, vregs) = (take(&mut arena.more_blocks), take(&mut arena.more_vregs));
     let more = [rows.len(), blocks.len(), vregs.len()];
     let all = [arena.insts, arena.blocks, arena.vregs];
     let spare = |i: usize| if more[i] == 0 { 0 } else { (all[i] - more[i]) / SPARE };
@@ -60,8 +47,26 @@ pub fn settle(world: &mut World) {
     world.spawn_batch(vregs.into_iter().chain((0..spares[2]).map(|_| NO_VREG)));
 }
 
+/// All components of a type, in the order in which they were spawned: rows stay in the one table
+/// where they are. A query says the same, but for a world's only function it takes longer to make
+/// than a phase runs.
+fn column<T: Component>(world: &World) -> *mut [T] {
+    let id = world.component_id::<T>();
+    let found = id.and_then(|id| {
+        let table = world.storages().tables.iter().find(|table| table.has_column(id))?;
+        // SAFETY: the component with this number is `T`.
+        unsafe { table.get_data_slice_for::<T>(id) }
+    });
+    let cells = found.unwrap_or(&[]);
+    ptr::slice_from_raw_parts_mut(UnsafeCell::raw_get(cells.as_ptr()), cells.len())
+}
+
 /// So many more entities at once are more than what is wasted on telling the world of them.
 const MANY_ENTITIES: usize = 1 << 7;
+
+/// Entities that are spawned one by one where bevy runs a phase ([`Function::run`]): one for the
+/// arena, and of each table.
+const ALONE: usize = 4;
 
 /// Gives a world's list of entities room for many that come now. By itself the list doubles, one
 /// entity at a time, and writes to all the room that it has: for two million and one entities of 24
@@ -72,7 +77,7 @@ fn expect_entities(world: &mut World, more: usize) {
         return;
     }
     let all = more + world.archetypes().iter().map(|one| one.len() as usize).sum::<usize>();
-    let last = u32::try_from(all).ok().and_then(Entity::from_raw_u32);
+    let last = u32::try_from(all + ALONE).ok().and_then(Entity::from_raw_u32);
     // One that nobody has yet, and behind this nobody has it again.
     if let Some(last) = last.filter(|_| world.entities().len() as usize <= all)
         && world.spawn_empty_at(last).is_ok()
@@ -90,64 +95,43 @@ pub struct Tables<'w, 's> {
     arena: ResMut<'w, Arena>,
 }
 
-/// The one table of a query: [`prepare`] has spawned it.
+/// The one table of a query: [`Function::run`] sees to it that there is one.
 fn slice<'w, 's, D, F>(query: Query<'w, 's, D, F>) -> D::Contiguous<'w, 's>
 where
-    D: ContiguousQueryData + bevy_ecs::query::IterQueryData,
+    D: ContiguousQueryData + IterQueryData,
     F: ArchetypeFilter,
 {
     let all = query.contiguous_iter_inner().ok();
     all.and_then(|mut all| all.next()).expect("the world was prepared: one table of components")
 }
 
-/// A function whose tables were looked up once, for one phase after another.
-pub struct Held<'w> {
-    rows: ContiguousMut<'w, Row>,
-    locs: ContiguousMut<'w, LocId>,
-    blocks: ContiguousMut<'w, Block>,
-    vregs: ContiguousMut<'w, VReg>,
-    arena: &'w mut Arena,
-}
-
 impl<'w> Tables<'w, '_> {
     /// The function of the world.
-    pub fn hold(self) -> Held<'w> {
+    fn into_body(self) -> Body<'w> {
         let (rows, locs) = slice(self.insts);
-        Held {
-            rows,
-            locs,
-            blocks: slice(self.blocks),
-            vregs: slice(self.vregs),
+        Body {
+            rows: rows.into_iter().into_slice(),
+            locs: locs.into_iter().into_slice(),
+            blocks: slice(self.blocks).into_iter().into_slice(),
+            vregs: slice(self.vregs).into_iter().into_slice(),
             arena: self.arena.into_inner(),
         }
     }
 }
 
-impl<'w> Held<'w> {
+/// A function whose tables were looked up once, for one phase after another.
+pub struct Held<'w>(Body<'w>);
+
+impl Held<'_> {
     /// The function, for changes.
     pub fn body(&mut self) -> Body<'_> {
-        Body {
-            rows: self.rows.bypass_change_detection(),
-            locs: self.locs.bypass_change_detection(),
-            blocks: self.blocks.bypass_change_detection(),
-            vregs: self.vregs.bypass_change_detection(),
-            arena: self.arena,
-        }
+        let Body { rows, locs, blocks, vregs, arena } = &mut self.0;
+        Body { rows, locs, blocks, vregs, arena }
     }
 
     /// What the function has besides its tables.
     pub fn arena(&self) -> &Arena {
-        self.arena
-    }
-
-    fn into_body(self) -> Body<'w> {
-        Body {
-            rows: self.rows.into_iter().into_slice(),
-            locs: self.locs.into_iter().into_slice(),
-            blocks: self.blocks.into_iter().into_slice(),
-            vregs: self.vregs.into_iter().into_slice(),
-            arena: self.arena,
-        }
+        self.0.arena
     }
 }
 
@@ -193,7 +177,7 @@ unsafe impl SystemParam for Code<'_> {
     ) -> Result<Code<'w>, SystemParamValidationError> {
         // SAFETY: the caller keeps for this parameter what `Tables` asks for.
         let tables = unsafe { Tables::get_param(state, meta, world, tick) };
-        Ok(Code(tables?.hold().into_body()))
+        Ok(Code(tables?.into_body()))
     }
 }
 
@@ -223,49 +207,58 @@ impl<'w> Deref for ReadOnly<'w> {
     }
 }
 
-/// A world with one function, and the way into it.
+/// A world with one function, and what the function has besides its entities: where bevy runs a
+/// phase, that is a resource of the world.
+#[derive(Default)]
 pub struct Function {
     /// One function's instructions, blocks and registers as entities.
     pub world: World,
-    tables: SystemState<Tables<'static, 'static>>,
-}
-
-impl Default for Function {
-    fn default() -> Function {
-        let mut world = World::new();
-        prepare(&mut world);
-        let tables = SystemState::new(&mut world);
-        Function { world, tables }
-    }
+    arena: Arena,
 }
 
 impl Function {
     /// The function's tables, once all of it is in them.
     pub fn hold(&mut self) -> Held<'_> {
-        settle(&mut self.world);
-        self.tables.get_mut(&mut self.world).expect("the world was prepared").hold()
+        Held(self.body())
     }
 
     /// The function, for changes, outside the run of a phase.
     pub fn body(&mut self) -> Body<'_> {
-        self.hold().into_body()
+        let Function { world, arena } = self;
+        settle(world, arena);
+        // SAFETY: the world is borrowed for as long as the body is, and each column once.
+        unsafe {
+            Body {
+                rows: &mut *column(world),
+                locs: &mut *column(world),
+                blocks: &mut *column(world),
+                vregs: &mut *column(world),
+                arena,
+            }
+        }
     }
 
     /// Removes everything, ready for the next function. Allocations stay: of blocks each has some
     /// of its own, which the next function finds in the table.
     pub fn clear(&mut self) {
-        let arena = self.world.resource_mut::<Arena>().into_inner();
-        arena.clear();
-        let blocks = std::mem::take(&mut arena.more_blocks);
-        self.world.spawn_batch(blocks);
+        self.arena.clear();
+        self.world.spawn_batch(take(&mut self.arena.more_blocks));
     }
 
     /// Runs a phase once, and makes edges new that it left stale, as the manager does: for tests.
     pub fn run<M>(&mut self, phase: impl IntoSystem<(), (), M>) {
-        settle(&mut self.world);
+        let Body { rows, blocks, vregs, .. } = self.body();
+        let are_missing = [rows.is_empty(), blocks.is_empty(), vregs.is_empty()];
+        // One of each: where a table has none, a query finds no table.
+        let world = &mut self.world;
+        are_missing[0].then(|| world.spawn((Row::NONE, LocId::NONE)).id());
+        are_missing[1].then(|| world.spawn(Block::NONE).id());
+        are_missing[2].then(|| world.spawn(NO_VREG).id());
+        world.insert_resource(take(&mut self.arena));
         let mut phase = IntoSystem::into_system(phase);
-        phase.initialize(&mut self.world);
-        let done = phase.run((), &mut self.world);
+        phase.initialize(world);
+        let done = phase.run((), world);
+        self.arena = world.remove_resource().expect("it was inserted");
         done.unwrap_or_else(|e| panic!("the phase could not run: {e}"));
         self.body().update_edges();
     }
