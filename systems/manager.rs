@@ -10,7 +10,7 @@ use crate::knobs::Knob;
 use crate::notes::{PhaseError, Report};
 use crate::parallel;
 use crate::pieces::{self, Builder, Parcel, Plan};
-use crate::pipeline::{self, PHASES, Phase, Status, System, When};
+use crate::pipeline::{self, PHASES, Phase, Status, System};
 use crate::registers::map::RegisterMap;
 use crate::ssa;
 use crate::states::{Found, Resources};
@@ -20,7 +20,6 @@ use orias_components::body::Stamps;
 use orias_components::scratch;
 use orias_components::validate::{definitions, validate};
 use orias_components::{BlockId, Body, Facts, Function, edges, heap, text, work};
-use smallvec::SmallVec;
 use std::fmt::Write;
 use std::ops::Range;
 use std::sync::Arc;
@@ -66,11 +65,12 @@ struct Step {
 }
 
 /// A world, the resources of phases, the phases that run on them, and the options that they run
-/// under.
+/// under. What is large lies on the heap from the start: a worker is moved some times before it
+/// stays where it is, and each copy of the stack's would be a page of it that nothing else needs.
 pub struct Worker {
-    function: Function,
+    function: Box<Function>,
     options: Options,
-    resources: Resources,
+    resources: Box<Resources>,
     steps: Arc<[Step]>,
     progress: Progress,
 }
@@ -126,14 +126,13 @@ impl Worker {
         }
         // Phases before that do not run at -O1.
         let mut before = 0;
-        let mut firsts = SmallVec::new();
         let steps = PHASES
             .iter()
             .map(|phase| Step {
                 phase,
                 system: system(phase, &options, &mut before),
                 dump: options.dump_ir.iter().any(|n| n == "*" || n == phase.name),
-                optimization: optimization(phase, &mut firsts),
+                optimization: pipeline::first_alike(phase),
             })
             .collect();
         Ok(Worker::with(options, steps))
@@ -147,7 +146,7 @@ impl Worker {
 
     fn with(options: Options, steps: Arc<[Step]>) -> Worker {
         let progress = Progress { settled: vec![None; PHASES.len()], ..Progress::default() };
-        let (function, resources) = (Function::default(), Resources::new(options.clone()));
+        let (function, resources) = (Box::default(), Box::new(Resources::new(options.clone())));
         Worker { function, options, resources, steps, progress }
     }
 
@@ -551,22 +550,6 @@ struct Piece {
     parcel: Option<Parcel>,
 }
 
-/// The code of optimizations, and the first phase with it.
-type Firsts = SmallVec<[(&'static str, u8); 32]>;
-
-/// The first phase with the code of this optimization; None for phases that are more than that.
-/// `firsts` are those of the phases before.
-fn optimization(phase: &'static Phase, firsts: &mut Firsts) -> Option<u8> {
-    let Status::Implemented(When::Optional, System { name, .. }) = &phase.status else {
-        return None;
-    };
-    let first = firsts.iter().find(|(of, _)| of == name).map(|(_, first)| *first);
-    first.or_else(|| {
-        firsts.push((name, u8::try_from(phase.index).ok()?));
-        firsts.last().map(|(_, first)| *first)
-    })
-}
-
 fn system(phase: &'static Phase, options: &Options, before: &mut u32) -> Option<&'static System> {
     let Status::Implemented(_, code) = &phase.status else { return None };
     let needed = phase.is_needed(options.opt_level);
@@ -592,6 +575,7 @@ fn knobs_let_run(phase: &Phase, options: &Options, before: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pipeline::When;
     use orias_components::{Inst, Loc, Opcode};
 
     fn options() -> Options {

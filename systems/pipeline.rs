@@ -272,6 +272,41 @@ pub fn find(name: &str) -> Option<&'static Phase> {
     PHASES.iter().find(|p| p.name == name)
 }
 
+/// The first phase with the code of this optimization; None for phases that are more than that.
+pub(crate) fn first_alike(phase: &Phase) -> Option<u8> {
+    phase.is_optional().then(|| FIRST_ALIKE[phase.index as usize])
+}
+
+/// By phase, the first optimization with the same code.
+static FIRST_ALIKE: [u8; PHASES.len()] = {
+    let mut firsts = [0; PHASES.len()];
+    let mut at = 0;
+    while at < PHASES.len() {
+        let mut first = 0;
+        while !are_alike(&PHASES[first], &PHASES[at]) && first < at {
+            first += 1;
+        }
+        firsts[at] = first as u8;
+        at += 1;
+    }
+    firsts
+};
+
+/// Whether two phases are optimizations with the same code.
+const fn are_alike(one: &Phase, other: &Phase) -> bool {
+    let (Status::Implemented(When::Optional, one), Status::Implemented(When::Optional, other)) =
+        (&one.status, &other.status)
+    else {
+        return false;
+    };
+    let (one, other) = (one.name.as_bytes(), other.name.as_bytes());
+    let mut same = 0;
+    while same < one.len() && same < other.len() && one[same] == other[same] {
+        same += 1;
+    }
+    same == one.len() && same == other.len()
+}
+
 const fn phase(
     index: u16,
     name: &'static str,
