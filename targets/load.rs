@@ -9,6 +9,7 @@ use crate::latency::{Class, In};
 use crate::rows::write::{FORM, SECTIONS};
 use orias_components::{Mod, Opcode, RegFile};
 use rustc_hash::FxHashMap;
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 /// Reads numbers one after the other.
@@ -51,12 +52,8 @@ impl Reader {
     }
 
     fn bits(&mut self) -> Result<Bits> {
-        let mut pieces = [(0, 0); 4];
-        for piece in &mut pieces {
-            let [pos, width] = self.take()?;
-            *piece = (pos, width);
-        }
-        Ok(Bits { pieces, inverted: self.flag()? })
+        let [a, b, c, d, e, f, g, h, inverted] = self.take()?;
+        Ok(Bits { pieces: [(a, b), (c, d), (e, f), (g, h)], inverted: inverted != 0 })
     }
 
     fn cells(&mut self) -> Result<Cells> {
@@ -215,11 +212,17 @@ impl Data {
         self.numbered[at(number)..at(number + 1)].iter().map(|index| u16::from_le_bytes(*index))
     }
 
-    fn text(&self, at: u16) -> Result<&'static str> {
+    /// Where a string lies.
+    #[inline]
+    fn place(&self, at: u16) -> Result<Range<usize>> {
         let end = |at: usize| self.ends.get(at).map(|end| u32::from_le_bytes(*end) as usize);
         let start = (at as usize).checked_sub(1).map_or(Some(0), end);
-        let place = start.zip(end(at as usize)).ok_or("a string beyond the list")?;
-        Ok(self.text.get(place.0..place.1).ok_or("a string ends too early")?)
+        let (start, end) = start.zip(end(at as usize)).ok_or("a string beyond the list")?;
+        Ok(start..end)
+    }
+
+    fn text(&self, at: u16) -> Result<&'static str> {
+        Ok(self.text.get(self.place(at)?).ok_or("a string ends too early")?)
     }
 
     fn words(&self, count: u8, at: u32) -> Result<&'static [Mod]> {
@@ -317,7 +320,11 @@ impl Data {
     /// The number of a special register, without a list of all.
     pub fn special(&self, name: &str) -> Option<u8> {
         let all = self.specials.iter().map(|bytes| numbers(*bytes));
-        let mut named = all.filter(|(_, at)| self.text(*at).is_ok_and(|n| n == name));
+        let is_named = |at| {
+            let place = self.place(at);
+            place.is_ok_and(|place| self.text.as_bytes().get(place) == Some(name.as_bytes()))
+        };
+        let mut named = all.filter(|(_, at)| is_named(*at));
         named.next().map(|(number, _)| number as u8)
     }
 

@@ -9,12 +9,16 @@ use crate::seen::Seen;
 use orias_components::{Opcode, RegFile};
 use std::sync::{LazyLock, OnceLock};
 
+/// So many forms have their places side by side, made when the first of them is asked for: a small
+/// kernel asks for some thirty of a thousand.
+const TOGETHER: usize = 16;
+
 /// The instruction table of an SM. Forms are read when they are first asked for, and live as long
 /// as the program.
 #[derive(Debug)]
 pub struct Table {
     data: Data,
-    forms: Vec<OnceLock<&'static Form>>,
+    forms: Vec<OnceLock<Box<[OnceLock<&'static Form>; TOGETHER]>>>,
     specials: OnceLock<Vec<(u8, &'static str)>>,
     seen: Option<Seen>,
 }
@@ -23,32 +27,39 @@ impl Table {
     /// From the bytes of the table with its strings, and those of what was seen.
     fn read(bytes: &'static [u8], text: &'static str, seen: &'static [u8]) -> load::Result<Table> {
         let data = Data::read(bytes, text)?;
-        let forms = vec![OnceLock::new(); data.len()];
+        let forms = vec![OnceLock::new(); data.len().div_ceil(TOGETHER)];
         Ok(Table { data, forms, specials: OnceLock::new(), seen: Seen::read(seen)? })
     }
 
     /// What is wrong with a form, of rows that no test has read.
     fn check(&self) -> load::Result<()> {
-        for (index, place) in self.forms.iter().enumerate() {
+        for index in 0..self.len() {
             let form = self.data.form(index as u16)?;
-            place.get_or_init(|| form);
+            self.place(index as u16).get_or_init(|| form);
         }
         self.data.specials().map(|_| ())
     }
 
     /// How many forms there are.
     pub fn len(&self) -> usize {
-        self.forms.len()
+        self.data.len()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.forms.is_empty()
+        self.len() == 0
     }
 
     /// All forms; those of one opcode stand together.
     pub fn forms(&self) -> impl Iterator<Item = &'static Form> + Clone {
-        (0..self.forms.len()).map(|index| self.form(index as u16))
+        (0..self.len()).map(|index| self.form(index as u16))
+    }
+
+    /// Where a form is kept.
+    #[inline]
+    fn place(&self, index: u16) -> &OnceLock<&'static Form> {
+        let index = index as usize;
+        &self.forms[index / TOGETHER].get_or_init(Box::default)[index % TOGETHER]
     }
 
     /// The form with this index.
@@ -58,7 +69,7 @@ impl Table {
     #[inline]
     pub fn form(&self, index: u16) -> &'static Form {
         let read = || self.data.form(index).expect("a test reads every form");
-        self.forms[index as usize].get_or_init(read)
+        self.place(index).get_or_init(read)
     }
 
     /// The forms of an opcode.
