@@ -378,6 +378,10 @@ impl Spellings {
         self.all.len()
     }
 
+    /// As many as small modules have: room for them at once is less memory than what lists leave
+    /// behind that grow to it.
+    pub(super) const USUAL: usize = 32;
+
     /// As many as ever have a number of their own; the others share one, in turn.
     pub const MOST: usize = 1 << 14;
 
@@ -393,6 +397,9 @@ impl Spellings {
             self.all.pop();
         }
         let number = self.all.len();
+        if number == 0 {
+            self.all.reserve_exact(Self::USUAL);
+        }
         if number < Self::MOST {
             let Spellings { numbers, all } = self;
             let hash = |text: &str| FxBuildHasher.hash_one(text);

@@ -98,6 +98,9 @@ impl Known {
         if number < self.all.len().min(Spellings::MOST) {
             return;
         }
+        if self.all.is_empty() {
+            self.all.reserve_exact(Spellings::USUAL);
+        }
         while self.all.len() <= number {
             let next = tree.spellings.get(self.all.len() as u32);
             self.all.push(Spelling::of(next, &mut self.words));
