@@ -1,7 +1,6 @@
 //! How many registers of a file are live at once: what code asks of them before any is chosen.
 
 use crate::analysis::liveness::{Cell, CellMap, LiveCells, Liveness};
-use bitvec::vec::BitVec;
 use orias_components::scratch::Scratch;
 use orias_components::{BlockId, Body, RegFile, RegUse, scratch};
 use smallvec::SmallVec;
@@ -9,39 +8,52 @@ use smallvec::SmallVec;
 /// No more registers of a file than this are live anywhere: those that come from another block, and
 /// the most of a block's own. One walk, where liveness takes many.
 pub fn at_most(body: &Body<'_>, map: &CellMap, file: RegFile) -> usize {
-    let mut live = scratch!(BitVec).fill_with(false, map.count());
-    let mut across = scratch!(BitVec).fill_with(false, map.count());
-    let mut read = scratch!(Vec<usize>);
-    let mut most = 0;
+    // Bytes, not bits: a walk sets some for each operand, and nothing counts them.
+    let mut cells = scratch!(Vec<u8>; 0; map.count());
+    let mut read = scratch!(Vec<Cell>);
+    let (mut most, mut across) = (0, 0);
     for block in body.layout() {
         let mut now = 0_usize;
         for id in body.block(*block).insts().iter().rev() {
             let inst = body.inst(*id);
-            let of_file = |r: RegUse| {
-                let cells = (r.reg.file() == file).then(|| map.cells(r));
-                cells.into_iter().flatten().map(|cell| cell as usize)
-            };
             inst.for_each_def(|r| {
-                of_file(r).for_each(|c| now -= usize::from(live.replace(c, false)));
+                if r.reg.file() == file {
+                    for cell in map.cells(r) {
+                        let cell = &mut cells[cell as usize];
+                        now -= usize::from(*cell & LIVE);
+                        *cell &= !LIVE;
+                    }
+                }
             });
             inst.for_each_use(|r| {
-                for cell in of_file(r) {
-                    if !live.replace(cell, true) {
-                        now += 1;
-                        read.push(cell);
+                if r.reg.file() == file {
+                    for cell in map.cells(r) {
+                        let known = &mut cells[cell as usize];
+                        if *known & LIVE == 0 {
+                            *known |= LIVE;
+                            now += 1;
+                            read.push(cell);
+                        }
                     }
                 }
             });
             most = most.max(now);
         }
         for cell in read.drain(..) {
-            if live.replace(cell, false) {
-                across.set(cell, true);
+            let cell = &mut cells[cell as usize];
+            if *cell & LIVE != 0 {
+                across += usize::from(*cell & ACROSS == 0);
+                *cell = ACROSS;
             }
         }
     }
-    most + across.count_ones()
+    most + across
 }
+
+/// Something behind in the block reads the cell.
+const LIVE: u8 = 1;
+/// It comes from another block to some.
+const ACROSS: u8 = 2;
 
 /// The most registers of a file that are live at once in a block.
 pub fn most_live(
@@ -95,7 +107,7 @@ fn each_live(
     for id in body.block(block).insts().iter().rev() {
         let inst = body.inst(*id);
         let (mut gone, mut came) = (SmallVec::<[Cell; 8]>::new(), SmallVec::<[Cell; 8]>::new());
-        let cells = |r: RegUse| map.cells(r).filter(move |_| r.reg.file() == file);
+        let cells = |r: RegUse| if r.reg.file() == file { map.cells(r) } else { 0..0 };
         if inst.guard.is_always() {
             inst.for_each_def(|r| gone.extend(cells(r).filter(|c| live.contains(*c))));
         }
