@@ -228,10 +228,18 @@ impl<'w> Body<'w> {
 }
 
 impl Body<'_> {
-    /// Removes everything; tables keep their rows.
-    pub fn clear(&mut self) {
-        self.arena.clear();
-        self.arena.more_blocks.clear();
+    /// Removes everything, and makes room for what these functions have together, which are to
+    /// stand here instead. Tables keep their rows; all other memory goes before there is more.
+    pub fn replace_by<'a>(&mut self, others: impl Iterator<Item = &'a Arena> + Clone) {
+        let arena = &mut *self.arena;
+        arena.clear();
+        let (side, locs, more_blocks, more_vregs) = Default::default();
+        arena.operands = Vec::new();
+        (arena.side, arena.locs, arena.more_blocks, arena.more_vregs) =
+            (side, locs, more_blocks, more_vregs);
+        arena.operands.reserve_exact(others.clone().map(|other| other.operands.len()).sum());
+        let more = others.map(|other| other.vregs).sum::<usize>().saturating_sub(self.vregs.len());
+        arena.more_vregs.reserve_exact(more);
     }
 
     #[inline]

@@ -66,7 +66,7 @@ knobs! {
     OptimizationBudget Some(499), Initial::Is(MANY), MANY, "So many of the phases that want more than -O1 run, in their order: for bisecting";
     LinearReplacement Some(416), Initial::Is(1), 1, "OriLinearReplacement runs";
     NestedCondBranch None, Initial::Is(5), MANY, "OptimizeNestedCondBranches: most instructions between two branches that become one; 0: none do";
-    PieceInstructions None, Initial::Is(8192), MANY, "A function of four times as many instructions is optimized in pieces of about so many, from GenerateMovPhi on; 0: none is";
+    PieceInstructions None, Initial::Is(4096), MANY, "A function of eight times as many instructions is optimized in pieces of about so many, from GenerateMovPhi on; 0: none is";
     PredicationRegions Some(577), Initial::Is(1), 1, "OriDoPredication does ways of branches under their condition";
     PredicationExtraPasses None, Initial::Is(0), 20, "OriDoPredication: so many passes more, while they find something: over what regions have become";
     PredicationAlone None, Initial::Of(|t| t.predication.alone), MANY, "OriDoPredication: most instructions of each way, with the branch at its end";

@@ -126,7 +126,7 @@ mod tests {
         }
         assert_eq!(printed(&again), first);
         assert_ne!(printed(&other), first);
-        again.clear();
+        again.replace_by([&arena].into_iter());
         assert_eq!((again.inst_count(), again.block_count(), again.vreg_count()), (0, 0, 0));
         assert_eq!(again.new_block(), BlockId(0));
     }

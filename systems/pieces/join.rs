@@ -55,7 +55,7 @@ fn one(first: RegUse, cell: u8) -> RegUse {
 /// Makes the function what has become of its pieces.
 pub fn join(body: &mut Body<'_>, parcels: Vec<Parcel>) {
     let mut left = Left::of(body);
-    body.clear();
+    body.replace_by(parcels.iter().map(|parcel| &parcel.code));
     let mut order: Vec<BlockId> = Vec::new();
     let mut subroutines = Vec::new();
     let mut end = None;

@@ -41,7 +41,7 @@ pub use join::join;
 use std::ops::Range;
 
 /// A function of so many pieces is cut.
-pub const LEAST: usize = 4;
+pub const LEAST: usize = 8;
 
 /// The phases (places in the table) that pieces go through: from `GenerateMovPhi` to the one before
 /// `OriDoRemat`, which wants to know how many registers the whole function needs.

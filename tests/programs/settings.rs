@@ -20,7 +20,7 @@ const TURNED: &[(&str, &str, &str)] = &[
     ("OptimizationBudget", "4", "vecadd/vecadd"),
     ("LinearReplacement", "0", "tri_matmul_f16/tri_matmul_f16"),
     ("NestedCondBranch", "0", "branches/branches"),
-    ("PieceInstructions", "8", "branches/branches"),
+    ("PieceInstructions", "4", "branches/branches"),
     ("PredicationRegions", "0", "histogram/histogram"),
     ("PredicationExtraPasses", "3", "stencil2d/stencil2d"),
     ("PredicationAlone", "1", "branches/branches"),
