@@ -6,6 +6,7 @@ use orias_components::{
     Adopter, Arena, BlockId, Body, Inst, InstId, Loc, Opcode, Operand, Reg, RegFlags, RegUse,
     VRegId,
 };
+use rustc_hash::FxHashSet;
 
 /// A register that has no name in the other body yet.
 const NONE: u32 = u32::MAX;
@@ -112,13 +113,12 @@ impl<'a, 'w> Builder<'a, 'w> {
         let mut adopt = |names: &mut Names, to: &mut Body<'_>, id: InstId| {
             adopter.adopt(to, (body, id), |r| names.of(r), blocks)
         };
-        let mut made = Vec::new();
+        let mut made = FxHashSet::default();
         for v in constants {
             for maker in &plan.makers[v] {
-                if made.contains(maker) {
+                if !made.insert(*maker) {
                     continue;
                 }
-                made.push(*maker);
                 let id = adopt(&mut self.names, to, *maker);
                 to.append(opening, id);
                 let vreg = body.vreg(*v);

@@ -24,17 +24,17 @@ const MOST_COPIES: usize = 4;
 /// No span, no piece.
 const NONE: u32 = u32::MAX;
 
-/// A register in a span. Cells are bits, as [`mask`] has them.
+/// A register in a span.
 #[derive(Clone, Copy)]
 struct Seen {
     register: VRegId,
     /// Cells that may be read as they are where the span begins.
-    exposed: u64,
+    exposed: Cells,
     /// Cells that are others, wherever the span ends.
-    killed: u64,
+    killed: Cells,
     /// Cells that it writes, and that spans before it do.
-    written: u64,
-    before: u64,
+    written: Cells,
+    before: Cells,
     writes: u32,
     /// The first of those who write it, last in the span first.
     writers: [InstId; MOST_WRITERS],
@@ -61,15 +61,21 @@ pub struct Plan {
     pub places: Vec<u32>,
 }
 
-/// The bits of cells: those from 63 on share the last one.
-pub fn mask(r: RegUse) -> u64 {
-    let last = u32::from(r.cell) + u32::from(r.count);
-    let ones = |count: u32| if count > 63 { u64::MAX } else { (1 << count) - 1 };
-    ones(last) & !ones(u32::from(r.cell).min(63))
+/// Cells as bits: those from 15 on, which few registers have, share the last one.
+type Cells = u16;
+
+/// The last of the bits.
+const LAST: u32 = Cells::BITS - 1;
+
+/// The bits of cells.
+fn mask(r: RegUse) -> Cells {
+    let ones = |count: u32| if count > LAST { Cells::MAX } else { (1 << count) - 1 };
+    let first = u32::from(r.cell);
+    ones(first + u32::from(r.count)) & !ones(first.min(LAST))
 }
 
 /// The bits of all cells of a register.
-fn whole(body: &Body<'_>, v: VRegId) -> u64 {
+fn whole(body: &Body<'_>, v: VRegId) -> Cells {
     mask(RegUse::wide(Reg::RZ, body.vreg(v).cells))
 }
 
@@ -103,7 +109,7 @@ fn look(body: &Body<'_>, levels: &Levels, span: &Span, number: &mut Vec<u32>) ->
                 seen.written |= mask(r);
                 if ends_values {
                     // Nothing is known of the cells that share a bit.
-                    let cells = mask(r) & !(1 << 63);
+                    let cells = mask(r) & !(1 << LAST);
                     seen.exposed &= !cells;
                     seen.killed |= cells;
                 }
@@ -120,6 +126,8 @@ fn look(body: &Body<'_>, levels: &Levels, span: &Span, number: &mut Vec<u32>) ->
     all.sort_unstable_by_key(|seen| seen.register);
     all
 }
+
+const _: () = assert!(size_of::<Seen>() == 24, "there is one for each register of each span");
 
 /// How a register crosses cuts.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -149,7 +157,7 @@ impl<'a, 'w> Finder<'a, 'w> {
         let count = body.vreg_count();
         let mut first = scratch!(Vec<u32>; NONE; count);
         let mut last = scratch!(Vec<u32>; NONE; count);
-        let mut written = scratch!(Vec<u64>; 0; count);
+        let mut written = scratch!(Vec<Cells>; 0; count);
         let mut rewritten = scratch!(Vec<bool>; false; count);
         for (span, seen) in (0..).zip(&mut spans) {
             for seen in seen {
@@ -291,9 +299,9 @@ impl Finder<'_, '_> {
     /// Finds what comes into each piece (of so many spans) and leaves it.
     fn find_live(&self, pieces: &mut [(Piece, Range<usize>)], ways: &[Way]) {
         let body = self.body;
-        let mut live = scratch!(Vec<u64>; 0; ways.len());
+        let mut live = scratch!(Vec<Cells>; 0; ways.len());
         // Cells that something has written where a piece ends.
-        let mut known = scratch!(Vec<u64>; 0; ways.len());
+        let mut known = scratch!(Vec<Cells>; 0; ways.len());
         // The last list that has the register.
         let mut listed = scratch!(Vec<u32>; NONE; ways.len());
         for (n, (piece, spans)) in pieces.iter_mut().enumerate().rev() {
@@ -339,7 +347,7 @@ impl Finder<'_, '_> {
 }
 
 /// Adds a register as a whole, where all of its cells are meant, or these cells one by one.
-fn list(body: &Body<'_>, v: VRegId, cells: u64, all: &mut Vec<RegUse>) {
+fn list(body: &Body<'_>, v: VRegId, cells: Cells, all: &mut Vec<RegUse>) {
     let vreg = body.vreg(v);
     let reg = Reg::virt(vreg.file, v);
     // Nobody may copy a word of a uniform register.
