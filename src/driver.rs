@@ -414,6 +414,7 @@ impl Done {
             time: self.time,
             lowering: self.lowering,
             phases: compiled.stats.clone(),
+            pieces: compiled.pieces.clone(),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Where the time of a compile goes besides its phases, and when each function's turn was: for
 //! `orias bench` and `--trace`.
 
-use orias_systems::PhaseStat;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+pub use orias_systems::parallel::thread;
+use orias_systems::{PhaseStat, PieceStats};
 use std::time::{Duration, Instant};
 
 /// A part of the way of a module that is no phase.
@@ -64,6 +64,8 @@ pub struct FunctionTime {
     pub lowering: Duration,
     /// One row a phase.
     pub phases: Vec<PhaseStat>,
+    /// Of a huge function its pieces.
+    pub pieces: Vec<PieceStats>,
 }
 
 /// The times of a module. Nothing is measured unless statistics are asked for.
@@ -99,13 +101,4 @@ impl Measured {
     pub fn of(&self, part: Part) -> Duration {
         self.parts.iter().filter(|p| p.part == part).map(|p| p.time).sum()
     }
-}
-
-/// A number for this thread, counted from 0 in the order in which threads ask.
-pub fn thread() -> u32 {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    thread_local! {
-        static MINE: u32 = NEXT.fetch_add(1, Relaxed);
-    }
-    MINE.with(|mine| *mine)
 }

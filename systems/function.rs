@@ -139,6 +139,15 @@ impl PhaseStat {
     }
 }
 
+/// What phases did with a piece of a function: a part of its rows.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PieceStats {
+    /// Number of the thread that had it: see [`thread`](crate::parallel::thread).
+    pub thread: u32,
+    /// One row a phase of [`PHASES`](crate::pieces::PHASES).
+    pub stats: Vec<PhaseStat>,
+}
+
 /// A place in the text that holds (part of) a symbol's address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TextReloc {
@@ -300,8 +309,10 @@ pub struct Compiled {
     pub lines: Vec<(u32, Loc)>,
     /// `--dump-ir` text.
     pub dump: String,
-    /// One row a phase.
+    /// One row a phase. Those that pieces of the function went through have sums.
     pub stats: Vec<PhaseStat>,
+    /// Of a huge function where that is asked for: its pieces.
+    pub pieces: Vec<PieceStats>,
 }
 
 /// Bytes of text of a function whose lists are not kept for the next one.

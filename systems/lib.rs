@@ -30,7 +30,7 @@ pub mod sync;
 pub mod testing;
 pub mod uniform;
 
-pub use function::{Compiled, FunctionInfo, Options, PhaseStat, TextReloc};
+pub use function::{Compiled, FunctionInfo, Options, PhaseStat, PieceStats, TextReloc};
 pub use manager::{PipelineError, Worker};
 pub use notes::{Notes, PhaseError, Report};
 pub use stop::{Cancel, Stop, Stopped};

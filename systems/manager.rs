@@ -5,7 +5,7 @@
 //! in parallel means several workers.
 
 use crate::analysis::liveness::may_read_unwritten;
-use crate::function::{Compiled, FunctionInfo, Options, PhaseStat};
+use crate::function::{Compiled, FunctionInfo, Options, PhaseStat, PieceStats};
 use crate::knobs::Knob;
 use crate::notes::{PhaseError, Report};
 use crate::parallel;
@@ -372,15 +372,14 @@ impl Running<'_> {
             worker.enter().begin();
             worker.progress.all_defined &= all_defined;
             let rows = run_steps(&mut [worker], phases.clone(), stop).pop()?;
-            Some(rows.map(|rows| {
-                Piece {
-                    rows,
-                    rewrites: worker.progress.rewrites,
-                    dump: std::mem::take(&mut worker.progress.dump),
-                    parcel: Some(())
-                        .filter(|()| worker.progress.is_ssa)
-                        .and_then(|()| builder.pack(&worker.body())),
-                }
+            Some(rows.map(|stats| Piece {
+                stats: PieceStats { thread: parallel::thread(), stats },
+                rewrites: worker.progress.rewrites,
+                dump: std::mem::take(&mut worker.progress.dump),
+                parcel: match worker.progress.is_ssa {
+                    true => builder.pack(&worker.body()),
+                    false => None,
+                },
             }))
         });
         let done = done.into_iter().flatten().collect::<Result<Vec<Piece>, PipelineError>>()?;
@@ -388,18 +387,18 @@ impl Running<'_> {
         if done.iter().any(|piece| piece.parcel.is_none()) {
             return Ok(false);
         }
-        let mut rows = vec![PhaseStat::default(); done[0].rows.len()];
-        for piece in &done {
-            for (row, of) in rows.iter_mut().zip(&piece.rows) {
-                let began = row.began.or(of.began);
-                row.add(of);
-                row.began = began;
+        let mut rows = vec![PhaseStat::default(); done[0].stats.stats.len()];
+        let mut parcels = Vec::with_capacity(count);
+        for Piece { stats, rewrites, dump, parcel } in done {
+            rows.iter_mut().zip(&stats.stats).for_each(|(row, of)| row.add(of));
+            progress.rewrites += rewrites;
+            progress.dump.push_str(&dump);
+            parcels.extend(parcel);
+            if options.statistics {
+                found.compiled.pieces.push(stats);
             }
-            progress.rewrites += piece.rewrites;
-            progress.dump.push_str(&piece.dump);
         }
         stats.append(&mut rows);
-        let parcels = done.into_iter().filter_map(|piece| piece.parcel).collect();
         pieces::join(&mut self.found.held.body(), parcels);
         self.found.form.is_ssa = true;
         self.progress.next = phases.end;
@@ -543,7 +542,7 @@ impl Running<'_> {
 
 /// A piece of a function behind its phases.
 struct Piece {
-    rows: Vec<PhaseStat>,
+    stats: PieceStats,
     rewrites: u64,
     dump: String,
     /// None where it cannot be put together with the others.

@@ -11,7 +11,7 @@
 
 use rayon::{Scope, ThreadPool};
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Instructions of a function that is worth sharing: fewer are done before another thread has
@@ -23,6 +23,15 @@ pub const PIECE: usize = 1 << 13;
 
 thread_local! {
     static HELP: RefCell<Option<Help>> = const { RefCell::new(None) };
+}
+
+/// A number for this thread, counted from 0 in the order in which threads ask.
+pub fn thread() -> u32 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    thread_local! {
+        static MINE: u32 = NEXT.fetch_add(1, Ordering::Relaxed);
+    }
+    MINE.with(|mine| *mine)
 }
 
 /// Whose threads help this one.

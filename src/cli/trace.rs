@@ -2,12 +2,13 @@
 //! and Chrome (chrome://tracing) read.
 //!
 //! One row a thread. A module is a slice of the thread that asked for it, with its parts in it; a
-//! function is a slice of the thread that compiled it, with its lowering and its phases in it.
+//! function is a slice of the thread that compiled it, with its lowering and its phases in it; what
+//! a huge one's pieces went through stands with the thread that had each.
 //! Times are microseconds from the start of the first part.
 
-use crate::times::{FunctionTime, Measured};
-use orias_systems::PhaseStat;
-use orias_systems::pipeline::PHASES;
+use crate::times::Measured;
+use orias_systems::pipeline::{PHASES, Phase};
+use orias_systems::{PhaseStat, pieces};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -20,7 +21,10 @@ pub fn json(modules: &[(&str, &Measured)]) -> Value {
     let mut threads = Vec::new();
     for (name, times) in modules {
         module(name, times, epoch, &mut events);
-        threads.extend(times.functions.iter().map(|function| function.thread));
+        for function in &times.functions {
+            threads.push(function.thread);
+            threads.extend(function.pieces.iter().map(|piece| piece.thread));
+        }
         threads.extend(times.parts.iter().map(|part| part.thread));
     }
     threads.sort_unstable();
@@ -66,18 +70,33 @@ fn module(name: &str, times: &Measured, epoch: Instant, events: &mut Vec<Value>)
         let began = since(function.began);
         events.push(slice((&function.name, "function"), row, began, function.time, json!({})));
         events.push(slice(("lower", "part"), row, began, function.lowering, json!({})));
-        events.extend(phases(function, row, epoch));
+        events.extend(phases(&PHASES, &function.phases, row, epoch));
+        let count = function.pieces.len();
+        for (n, piece) in (1..).zip(&function.pieces) {
+            let ran = || piece.stats.iter().filter(|stat| stat.began.is_some());
+            let (Some(first), Some(last)) = (ran().next(), ran().next_back()) else { continue };
+            let Some((began, end)) = first.began.zip(last.began) else { continue };
+            let time = end.saturating_duration_since(began) + nanoseconds(last);
+            let name = format!("piece {n} of {count}");
+            events.push(slice((&name, "piece"), piece.thread, since(began), time, json!({})));
+            events.extend(phases(&PHASES[pieces::PHASES], &piece.stats, piece.thread, epoch));
+        }
     }
 }
 
+fn nanoseconds(stat: &PhaseStat) -> Duration {
+    Duration::from_nanos(stat.nanoseconds)
+}
+
 fn phases(
-    function: &FunctionTime,
+    phases: &'static [Phase],
+    stats: &[PhaseStat],
     row: u32,
     epoch: Instant,
-) -> impl Iterator<Item = Value> + use<'_> {
+) -> impl Iterator<Item = Value> {
     let ran =
         move |stat: &PhaseStat| stat.began.map(|began| began.saturating_duration_since(epoch));
-    let all = PHASES.iter().zip(&function.phases);
+    let all = phases.iter().zip(stats);
     all.filter_map(move |(phase, stat)| {
         let args = json!({
             "instructions_in": stat.insts_before,
@@ -86,7 +105,7 @@ fn phases(
             "allocations": stat.heap.allocations,
             "stage": phase.stage.name(),
         });
-        let time = Duration::from_nanos(stat.nanoseconds);
+        let time = nanoseconds(stat);
         Some(slice((phase.name, phase.category.name()), row, ran(stat)?, time, args))
     })
 }

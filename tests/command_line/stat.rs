@@ -128,3 +128,26 @@ fn a_trace_has_phases_in_functions_in_threads() {
         assert!(threads.iter().any(|thread| thread["tid"] == event["tid"]));
     }
 }
+
+#[test]
+fn a_trace_has_the_pieces_of_a_function_with_the_threads_that_had_them() {
+    let scratch = Scratch::new();
+    let trace = format!("--trace={}", scratch.path("trace.json"));
+    let knob = "--knob=PieceInstructions=16";
+    compile(&scratch, "sha256/sha256.ptx", &[&trace, knob]);
+    let json: Value = serde_json::from_slice(&scratch.read("trace.json")).expect("JSON");
+    let events = json["traceEvents"].as_array().expect("events");
+    let pieces: Vec<&Value> = events.iter().filter(|event| event["cat"] == "piece").collect();
+    assert!(pieces.len() > 1, "{} pieces", pieces.len());
+    for piece in pieces {
+        let (began, ended) = times(piece);
+        let is_inside =
+            |e: &&Value| e["tid"] == piece["tid"] && times(e).0 >= began && times(e).1 <= ended;
+        let phases = events.iter().filter(|e| e["args"]["stage"].is_string()).filter(is_inside);
+        let names: Vec<&str> = phases.filter_map(|e| e["name"].as_str()).collect();
+        assert!(names.contains(&"GenerateMovPhi") && names.contains(&"GvnCse"), "{names:?}");
+    }
+    // Phases behind them have the whole function.
+    let whole = events.iter().filter(|event| event["name"] == "AllocateRegisters");
+    assert_eq!(whole.count(), events.iter().filter(|event| event["cat"] == "function").count());
+}
