@@ -1,6 +1,7 @@
 use super::cross::Plan;
 use super::cut::{Levels, cut};
-use super::{Builder, Parcel, join};
+use super::{Builder, PHASES, Parcel, join};
+use crate::pipeline;
 use crate::ssa;
 use crate::testing::parse;
 use orias_components::{Body, Function, Inst, Loc, Opcode, Operand, RegFile, RegUse, text};
@@ -206,4 +207,11 @@ fn what_is_written_twice_is_no_constant() {
         "{texts:#?}"
     );
     assert!(!texts[1].contains("MOV"), "{texts:#?}");
+}
+
+#[test]
+fn pieces_go_through_the_phases_of_ssa_form_up_to_the_one_that_counts_registers() {
+    let index = |name: &str| pipeline::find(name).map(|phase| phase.index as usize);
+    assert_eq!(index("GenerateMovPhi"), Some(PHASES.start));
+    assert_eq!(index("OriDoRemat"), Some(PHASES.end));
 }
