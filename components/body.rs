@@ -233,13 +233,17 @@ impl Body<'_> {
     pub fn replace_by<'a>(&mut self, others: impl Iterator<Item = &'a Arena> + Clone) {
         let arena = &mut *self.arena;
         arena.clear();
-        let (side, locs, more_blocks, more_vregs) = Default::default();
-        arena.operands = Vec::new();
-        (arena.side, arena.locs, arena.more_blocks, arena.more_vregs) =
-            (side, locs, more_blocks, more_vregs);
-        arena.operands.reserve_exact(others.clone().map(|other| other.operands.len()).sum());
-        let more = others.map(|other| other.vregs).sum::<usize>().saturating_sub(self.vregs.len());
-        arena.more_vregs.reserve_exact(more);
+        let (side, locs, more_blocks) = Default::default();
+        (arena.side, arena.locs, arena.more_blocks) = (side, locs, more_blocks);
+        (arena.more_rows, arena.more_locs) = Default::default();
+        (arena.operands, arena.more_vregs) = Default::default();
+        // A sixteenth more: a list that is full would double with what comes next.
+        let sum = |of: fn(&Arena) -> usize| others.clone().map(of).sum::<usize>() / 16 * 17;
+        arena.operands.reserve_exact(sum(|other| other.operands.len()));
+        let rows = sum(|other| other.insts).saturating_sub(self.rows.len());
+        arena.more_rows.reserve_exact(rows);
+        arena.more_locs.reserve_exact(rows);
+        arena.more_vregs.reserve_exact(sum(|other| other.vregs).saturating_sub(self.vregs.len()));
     }
 
     #[inline]
@@ -537,7 +541,7 @@ impl Body<'_> {
     pub fn new_vreg(&mut self, file: RegFile, cells: u8, align: u8) -> Reg {
         let n = self.arena.vregs;
         let id = VRegId(n as u32);
-        let vreg = VReg { id, file, cells, align, assigned: None };
+        let vreg = VReg { file, cells, align, assigned: None };
         push(self.vregs, &mut self.arena.more_vregs, n, vreg);
         self.arena.vregs += 1;
         self.arena.edit_other();
@@ -580,7 +584,7 @@ impl Body<'_> {
             *number = count as u32;
             let id = VRegId(count as u32);
             let vreg = *self.vreg(VRegId(old as u32));
-            *self.vreg_mut(id) = VReg { id, ..vreg };
+            *self.vreg_mut(id) = vreg;
             count += 1;
         }
         let more = count.saturating_sub(self.vregs.len());
@@ -705,6 +709,21 @@ impl Body<'_> {
         arena.more_rows.reserve(rows);
         arena.more_locs.reserve(rows);
         arena.operands.reserve(OPERANDS * count);
+    }
+
+    /// Makes room for the instructions of another body that were not removed, and no more.
+    pub fn expect_like(&mut self, other: &Body<'_>) {
+        let (mut live, mut operands) = (0, 0);
+        for row in (0..other.arena.insts).map(|i| other.row(InstId(i as u32))) {
+            if !row.is_dead() {
+                (live, operands) = (live + 1, operands + row.len as usize + row.tied());
+            }
+        }
+        let rows = (live + self.arena.insts).saturating_sub(self.rows.len());
+        let arena = &mut *self.arena;
+        arena.more_rows.reserve_exact(rows.saturating_sub(arena.more_rows.len()));
+        arena.more_locs.reserve_exact(rows.saturating_sub(arena.more_locs.len()));
+        arena.operands.reserve_exact(operands);
     }
 
     /// What the function may have in it.

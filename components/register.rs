@@ -152,8 +152,6 @@ impl fmt::Debug for Reg {
 /// A virtual register: a component on its own entity.
 #[derive(Component, Clone, Copy, PartialEq, Eq, Debug)]
 pub struct VReg {
-    /// The row in the table of registers.
-    pub id: VRegId,
     /// The file that its names have.
     pub file: RegFile,
     /// Width in 32-bit cells (1 for predicates and barriers).
@@ -163,3 +161,5 @@ pub struct VReg {
     /// The physical register of the first cell, once allocated (or from the start: precoloured).
     pub assigned: Option<u8>,
 }
+
+const _: () = assert!(size_of::<VReg>() == 5, "in SSA form there is one for each instruction");

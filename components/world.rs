@@ -2,13 +2,14 @@
 //!
 //! Instructions, blocks and registers are entities of three tables. Rows are spawned in batches,
 //! never despawned and never moved between tables, so an id is a row and each table is one slice.
-//! They are spawned when a function is there as a whole, before its phases ([`settle`]). What
+//! They are spawned when a function is there as a whole, before its phases ([`Held::settle`]). What
 //! phases make finds rows free that a larger function has left, or lies in [`Arena`] as long as the
 //! function is compiled: most of that are values of SSA form, and few of them are left in the end.
+//! So does a huge function until phases have made it smaller: for each instruction's 24 bytes the
+//! world keeps 60 of its own.
 
 use crate::block::Block;
 use crate::body::{Arena, Body};
-use crate::ids::VRegId;
 use crate::inst::{LocId, Row};
 use crate::register::{RegFile, VReg};
 use bevy_ecs::change_detection::Tick;
@@ -26,14 +27,10 @@ use std::ptr;
 /// first function has what it needs and no more: most programs compile one.
 const SPARE: usize = 4;
 
-const NO_VREG: VReg =
-    VReg { id: VRegId(u32::MAX), file: RegFile::R, cells: 1, align: 1, assigned: None };
+const NO_VREG: VReg = VReg { file: RegFile::R, cells: 1, align: 1, assigned: None };
 
 /// Spawns the rows that the tables had no room for.
 fn settle(world: &mut World, arena: &mut Arena) {
-    if arena.is_settled() {
-        return;
-    }
     let (rows, locs) = (take(&mut arena.more_rows), take(&mut arena.more_locs));
     let (blocks, vregs) = (take(&mut arena.more_blocks), take(&mut arena.more_vregs));
     let more = [rows.len(), blocks.len(), vregs.len()];
@@ -119,19 +116,65 @@ impl<'w> Tables<'w, '_> {
     }
 }
 
+/// Where the tables of a world are, as long as nothing is spawned.
+struct Columns {
+    rows: *mut [Row],
+    locs: *mut [LocId],
+    blocks: *mut [Block],
+    vregs: *mut [VReg],
+}
+
+impl Columns {
+    fn of(world: &mut World) -> Columns {
+        Columns {
+            rows: column(world),
+            locs: column(world),
+            blocks: column(world),
+            vregs: column(world),
+        }
+    }
+
+    /// # Safety
+    /// Nothing was spawned since, and nobody else uses the world as long as the body is there.
+    unsafe fn body<'a>(&self, arena: &'a mut Arena) -> Body<'a> {
+        // SAFETY: as the caller says; each column is another one's.
+        unsafe {
+            Body {
+                rows: &mut *self.rows,
+                locs: &mut *self.locs,
+                blocks: &mut *self.blocks,
+                vregs: &mut *self.vregs,
+                arena,
+            }
+        }
+    }
+}
+
 /// A function whose tables were looked up once, for one phase after another.
-pub struct Held<'w>(Body<'w>);
+pub struct Held<'w> {
+    function: &'w mut Function,
+    columns: Columns,
+}
 
 impl Held<'_> {
     /// The function, for changes.
     pub fn body(&mut self) -> Body<'_> {
-        let Body { rows, locs, blocks, vregs, arena } = &mut self.0;
-        Body { rows, locs, blocks, vregs, arena }
+        // SAFETY: the function is borrowed, and who spawns looks the columns up again.
+        unsafe { self.columns.body(&mut self.function.arena) }
     }
 
     /// What the function has besides its tables.
     pub fn arena(&self) -> &Arena {
-        self.0.arena
+        &self.function.arena
+    }
+
+    /// Spawns what the tables had no room for.
+    pub fn settle(&mut self) {
+        let Function { world, arena } = &mut *self.function;
+        if !arena.is_settled() {
+            settle(world, arena);
+            self.columns = Columns::of(world);
+        }
     }
 }
 
@@ -217,25 +260,20 @@ pub struct Function {
 }
 
 impl Function {
-    /// The function's tables, once all of it is in them.
+    /// The function's tables, which may not have all of it yet ([`Held::settle`]).
     pub fn hold(&mut self) -> Held<'_> {
-        Held(self.body())
+        let columns = Columns::of(&mut self.world);
+        Held { function: self, columns }
     }
 
     /// The function, for changes, outside the run of a phase.
     pub fn body(&mut self) -> Body<'_> {
         let Function { world, arena } = self;
-        settle(world, arena);
-        // SAFETY: the world is borrowed for as long as the body is, and each column once.
-        unsafe {
-            Body {
-                rows: &mut *column(world),
-                locs: &mut *column(world),
-                blocks: &mut *column(world),
-                vregs: &mut *column(world),
-                arena,
-            }
+        if !arena.is_settled() {
+            settle(world, arena);
         }
+        // SAFETY: the world is borrowed for as long as the body is.
+        unsafe { Columns::of(world).body(arena) }
     }
 
     /// Removes everything, ready for the next function. Allocations stay: of blocks each has some
@@ -267,7 +305,7 @@ impl Function {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Inst, Loc, Opcode};
+    use crate::{Inst, Loc, Opcode, VRegId};
 
     fn rows<T: Component>(function: &mut Function) -> usize {
         function.world.query::<&T>().iter(&function.world).count()
@@ -285,8 +323,14 @@ mod tests {
             }
         };
         push(&mut body, block, 100);
+        // A function that is held is in the tables once that is asked for.
+        assert_eq!(function.hold().body().inst_count(), 100);
+        assert_eq!([rows::<Row>(&mut function), rows::<VReg>(&mut function)], [0; 2]);
         let mut held = function.hold();
+        held.settle();
+        assert!(held.arena().is_settled());
         let mut body = held.body();
+        assert_eq!((body.rows.len(), body.vregs.len()), (100, 100));
         for _ in 0..50 {
             body.new_vreg(RegFile::R, 2, 2);
         }
@@ -295,6 +339,7 @@ mod tests {
         assert_eq!([rows::<Row>(&mut function), rows::<VReg>(&mut function)], [100; 2]);
         // Blocks come to the table all the same, with their lists, for the next function.
         let mut held = function.hold();
+        held.settle();
         (0..5).for_each(|_| _ = held.body().new_block());
         assert_eq!(rows::<Block>(&mut function), 1);
         function.clear();
@@ -304,7 +349,7 @@ mod tests {
         assert_eq!(body.inst_count(), 0);
         let block = body.new_block();
         push(&mut body, block, 120);
-        _ = function.hold();
+        function.hold().settle();
         assert_eq!(rows::<Row>(&mut function), 120 + 100 / SPARE);
     }
 }

@@ -95,6 +95,8 @@ struct Progress {
     all_defined: bool,
     /// The first phase that has not run yet in the function's pieces, where it has any.
     next: usize,
+    /// Nothing of the function is in the world's tables yet.
+    is_apart: bool,
     /// Of a piece of a function: which one, and of how many.
     piece: Option<(usize, usize)>,
 }
@@ -186,14 +188,20 @@ impl Worker {
         (progress.next, progress.piece) = (0, None);
     }
 
-    /// Finds what phases name, once all of the function is in its tables.
+    /// Finds what phases name, once all of the function is in its tables, if it is not huge.
     fn enter(&mut self) -> Running<'_> {
-        Running {
+        let mut running = Running {
             found: self.resources.find(&mut self.function),
             options: &self.options,
             steps: &self.steps,
             progress: &mut self.progress,
+        };
+        // A huge function's rows are spawned when it leaves SSA form: few of its values are left then.
+        running.progress.is_apart = running.may_be_cut();
+        if !running.progress.is_apart {
+            running.found.held.settle();
         }
+        running
     }
 
     /// What `--dump-ir` has printed so far of this function: also there when a phase failed.
@@ -338,13 +346,26 @@ impl Running<'_> {
             return Ok(());
         }
         let phases = at..end.min(pieces::PHASES.end);
-        if at == pieces::PHASES.start && self.run_pieces(phases, stop, stats)? {
+        let may_be_cut = at == pieces::PHASES.start && self.may_be_cut();
+        if may_be_cut && self.run_pieces(phases, stop, stats)? {
             return Ok(());
         }
         self.step(at, stats)
     }
 
-    /// Runs these phases over the function's pieces, each for itself; false where it has none.
+    /// Whether the function is one that is cut in pieces if it can be, which it was not yet.
+    fn may_be_cut(&self) -> bool {
+        let Running { found, options, steps, progress } = self;
+        let size = options.knobs.get(Knob::PieceInstructions, options.target) as usize;
+        let is_huge = size > 0 && found.held.arena().inst_count() >= pieces::LEAST * size;
+        let may_be = progress.next == 0 && progress.piece.is_none();
+        is_huge
+            && may_be
+            && steps[pieces::PHASES.start].system.is_some()
+            && found.info.profile.is_empty()
+    }
+
+    /// Runs these phases over the function's pieces, each for itself; false where it stays whole.
     fn run_pieces(
         &mut self,
         phases: Range<usize>,
@@ -354,11 +375,6 @@ impl Running<'_> {
         let Running { found, options, steps, progress } = self;
         let info = &*found.info;
         let size = options.knobs.get(Knob::PieceInstructions, options.target) as usize;
-        let is_huge = size > 0 && found.held.arena().inst_count() >= pieces::LEAST * size;
-        let may_be = steps[phases.start].system.is_some() && progress.piece.is_none();
-        if !is_huge || !may_be || !info.profile.is_empty() {
-            return Ok(false);
-        }
         let body = found.held.body();
         let Some(plan) = Plan::of(&body, size) else { return Ok(false) };
         let (options, steps) = (*options, *steps);
@@ -483,6 +499,9 @@ impl Running<'_> {
             }
             body.update_edges();
             stamps = body.stamps();
+            if leaves_ssa && std::mem::take(&mut progress.is_apart) {
+                found.held.settle();
+            }
         }
         // Most phases find nothing to do.
         if progress.swept.replace(stamps) != Some(stamps) {

@@ -49,7 +49,7 @@ macro_rules! resources {
                 Resources { $($name: first!($name, options),)* }
             }
 
-            /// Finds all that phases name, when all of the function is in its tables.
+            /// Finds all that phases name.
             pub fn find<'w>(&'w mut self, function: &'w mut Function) -> Found<'w> {
                 Found { held: function.hold(), $($name: &mut self.$name,)* }
             }

@@ -1,6 +1,7 @@
 //! Ori to text.
 
 use crate::body::Body;
+use crate::ids::VRegId;
 use crate::inst::{Guard, Inst, Loc};
 use crate::modifier::Mod;
 use crate::operand::{ConstRef, MemRef, Operand, RegFlags, RegUse};
@@ -67,11 +68,12 @@ fn print_vregs(body: &Body<'_>, out: &mut String) {
     }
     for (i, cells) in seen.iter().enumerate() {
         let Some(cells) = *cells else { continue };
-        let v: VReg = *body.vreg(crate::VRegId(i as u32));
+        let id = VRegId(i as u32);
+        let v: VReg = *body.vreg(id);
         if v.cells == cells && v.align == default_align(cells) && v.assigned.is_none() {
             continue;
         }
-        let _ = write!(out, "vreg {}:{} align {}", Reg::virt(v.file, v.id), v.cells, v.align);
+        let _ = write!(out, "vreg {}:{} align {}", Reg::virt(v.file, id), v.cells, v.align);
         if let Some(n) = v.assigned {
             let _ = write!(out, " = {}", Reg::phys(v.file, n as u32));
         }

@@ -86,7 +86,7 @@ impl CompileOptions {
     /// Whether the file says which lines its code comes from. Observed: ptxas 13.0.88 does for any
     /// PTX with `.loc`.
     pub(super) fn with_lines(&self, program: &Program<'_>) -> bool {
-        let places = || program.functions.iter().flat_map(|f| &f.code).any(|i| i.loc.0 != 0);
+        let places = || program.functions.iter().any(|f| f.code.has_locs());
         !self.suppress_debug_info && (self.line_info || places())
     }
 }

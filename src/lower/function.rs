@@ -108,13 +108,13 @@ pub fn function(
         }
     };
     let mut has_strong = false;
-    for (at, inst) in function.code.iter().enumerate() {
+    for ((at, inst), place) in function.code.iter().enumerate().zip(function.code.locs()) {
         if at == SAMPLE {
             cx.e.body.expect(at, function.code.len());
         }
         open_labels(&mut cx, at);
         has_strong |= matches!(inst.opcode, Op::Ld | Op::St) && inst.set.intersects(&STRONG);
-        let (file, line, column) = inst.loc;
+        let (file, line, column) = place;
         let loc = Loc { file, line, column, ptx_inst: at as u32 + 1 };
         let guard = match inst.guard {
             Some((p, negated)) => Guard { reg: cx.regs[p.0 as usize][0], negated },

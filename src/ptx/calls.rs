@@ -1,5 +1,6 @@
 //! Calls that have gone, because their functions' statements stand there.
 
+use super::code::Loc;
 use std::sync::Arc;
 
 /// A call in whose place its function stands.
@@ -10,7 +11,7 @@ pub struct Call {
     /// Where the call stands in the text.
     pub at: u32,
     /// `.loc` in force there.
-    pub loc: (u32, u32, u32),
+    pub loc: Loc,
     /// The call that this one was inlined by.
     pub inside: Option<Arc<Call>>,
 }

@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
+use thin_vec::ThinVec;
 
 /// An opcode with its modifiers.
 #[derive(Clone, Debug)]
@@ -59,9 +60,10 @@ pub struct Instruction<'p> {
     pub operands: &'p [Operand],
     /// From the guard or the opcode to the `;`, which is not in it.
     pub span: Span,
-    /// `.loc` in force: file, line, column; file 0 is none.
-    pub loc: (u32, u32, u32),
 }
+
+/// A `.loc`: file, line, column; file 0 is none.
+pub type Loc = (u32, u32, u32);
 
 impl Deref for Instruction<'_> {
     type Target = Words;
@@ -75,6 +77,9 @@ impl Deref for Instruction<'_> {
 #[derive(Clone, Default)]
 pub struct Code {
     rows: Vec<Row>,
+    /// From which instruction on which `.loc` is in force: before the first none. Most have none, so
+    /// it is one word.
+    locs: ThinVec<(u32, Loc)>,
     /// How the module's instructions are spelled.
     spelled: Option<Shared<Arc<Words>>>,
     /// Words that are not among those.
@@ -87,13 +92,12 @@ pub struct Code {
 struct Row {
     guard: Option<(RegId, bool)>,
     words: WordsId,
-    operands: Place,
+    operands: Listed,
     span: Span,
-    loc: (u32, u32, u32),
 }
 
 /// There are a million of them in a text of 30 MB.
-const _: () = assert!(size_of::<Row>() == 40);
+const _: () = assert!(size_of::<Row>() == 28);
 
 /// Words of the instructions of a module, by number; those of a function alone count from
 /// [`WordsId::OWN`].
@@ -106,7 +110,7 @@ impl WordsId {
 
 /// A part of one of a function's lists.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct Listed {
     list: u32,
     start: u16,
     len: u16,
@@ -143,6 +147,28 @@ impl Code {
         Iter { rows: self.rows.iter(), tables: self.tables() }
     }
 
+    /// Whether a `.loc` is in force anywhere.
+    pub fn has_locs(&self) -> bool {
+        self.locs.iter().any(|(_, loc)| loc.0 != 0)
+    }
+
+    /// The `.loc` in force at an instruction.
+    pub fn loc(&self, at: usize) -> Loc {
+        let next = self.locs.partition_point(|(from, _)| *from as usize <= at);
+        next.checked_sub(1).map_or(Loc::default(), |i| self.locs[i].1)
+    }
+
+    /// The `.loc` in force at each instruction in order; there is no end.
+    pub fn locs(&self) -> impl Iterator<Item = Loc> {
+        let (mut next, mut loc) = (self.locs.iter().peekable(), Loc::default());
+        (0..).map(move |at| {
+            if let Some((_, begins)) = next.next_if(|(from, _)| *from == at) {
+                loc = *begins;
+            }
+            loc
+        })
+    }
+
     fn tables(&self) -> Tables<'_> {
         let spelled = self.spelled.as_ref().map_or(&[][..], Shared::all);
         Tables { spelled, own: &self.own, lists: &self.lists }
@@ -155,12 +181,26 @@ impl Code {
 
     /// Empty code that may take over instructions of this one.
     pub(super) fn begin_again(&self) -> Code {
-        Code { rows: Vec::with_capacity(self.rows.len()), ..self.clone() }
+        Code {
+            rows: Vec::with_capacity(self.rows.len()),
+            locs: ThinVec::new(),
+            spelled: self.spelled.clone(),
+            own: self.own.clone(),
+            lists: self.lists.clone(),
+        }
     }
 
     /// One more, which stands in the code that this one was begun from.
     pub(super) fn take_over(&mut self, from: &Code, at: usize) {
-        self.rows.push(from.rows[at]);
+        self.put(from.rows[at], from.loc(at));
+    }
+
+    fn put(&mut self, row: Row, loc: Loc) {
+        let before = self.locs.last().map_or(Loc::default(), |(_, loc)| *loc);
+        if loc != before {
+            self.locs.push((self.rows.len() as u32, loc));
+        }
+        self.rows.push(row);
     }
 
     /// The number of words that are this function's alone.
@@ -180,10 +220,10 @@ impl Code {
         &mut self,
         guard: Option<(RegId, bool)>,
         words: WordsId,
-        operands: Place,
-        (span, loc): (Span, (u32, u32, u32)),
+        operands: Listed,
+        (span, loc): (Span, Loc),
     ) {
-        self.rows.push(Row { guard, words, operands, span, loc });
+        self.put(Row { guard, words, operands, span }, loc);
     }
 }
 
@@ -205,7 +245,7 @@ struct Tables<'p> {
 impl<'p> Tables<'p> {
     #[inline]
     fn instruction(self, row: &Row) -> Instruction<'p> {
-        let Row { guard, words: WordsId(number), operands: place, span, loc } = *row;
+        let Row { guard, words: WordsId(number), operands: place, span } = *row;
         let words = match number.checked_sub(WordsId::OWN) {
             None => &self.spelled[number as usize],
             Some(own) => &self.own[own as usize],
@@ -214,7 +254,7 @@ impl<'p> Tables<'p> {
             0 => &[],
             len => &self.lists[place.list as usize].all()[usize::from(place.start)..][..len.into()],
         };
-        Instruction { guard, words, operands, span, loc }
+        Instruction { guard, words, operands, span }
     }
 }
 
@@ -324,7 +364,7 @@ impl SharedOperands {
     }
 
     /// Takes all that the list has.
-    pub fn add(&mut self, operands: &mut Vec<Operand>, code: &mut Code) -> Place {
+    pub fn add(&mut self, operands: &mut Vec<Operand>, code: &mut Code) -> Listed {
         let start = self.begin(operands.len());
         self.next.append(operands);
         self.end(start, code)
@@ -352,14 +392,14 @@ impl SharedOperands {
     }
 
     /// Those from there on, which are some instruction's of the code.
-    pub fn end(&mut self, start: usize, code: &mut Code) -> Place {
+    pub fn end(&mut self, start: usize, code: &mut Code) -> Listed {
         if !self.is_named {
             self.is_named = true;
             code.lists.push(self.all.clone());
         }
         let list = code.lists.len() as u32 - 1;
         // A list has more than `MANY` only where it has one instruction's.
-        Place { list, start: start as u16, len: self.from(start).len() as u16 }
+        Listed { list, start: start as u16, len: self.from(start).len() as u16 }
     }
 
     /// Forgets those from there on.

@@ -12,7 +12,7 @@
 //! the text, and the lines that they come from.
 
 use super::calls::{Call, call_of};
-use super::code::{Instruction, SharedOperands, Words, WordsId};
+use super::code::{Instruction, Loc, SharedOperands, Words, WordsId};
 use super::operand::{AddressBase, FuncId, LabelId, Operand, RegId, VarId};
 use super::program::{Function, FunctionBody, Owned, Program, SymbolRef, Variable};
 use super::types::{Space, Span};
@@ -326,7 +326,7 @@ fn rebuilt<'s>(
         let by = Arc::new(Call {
             name: function.name.to_string(),
             at: call.span.start,
-            loc: call.loc,
+            loc: old.code.loc(at),
             inside: call_of(&old.calls, at).cloned(),
         });
         new.splice(&function, (&call, &by), &names);
@@ -394,14 +394,14 @@ impl<'s> Builder<'s> {
         let end = LabelId(names.first_label + function.labels.len() as u32);
         self.called(by.inside.as_ref());
         if let Some((guard, negated)) = call.guard {
-            self.branch(Some((guard, !negated)), end, call);
+            self.branch(Some((guard, !negated)), end, (call.span, by.loc));
         }
         let mut places = Vec::with_capacity(function.code.len() + 1);
         let last = function.code.len().saturating_sub(1);
         // The calls of the function's own statements, in this one.
         let mut calls = function.calls.iter().peekable();
         self.called(Some(by));
-        for (at, inst) in function.code.iter().enumerate() {
+        for ((at, inst), loc) in function.code.iter().enumerate().zip(function.code.locs()) {
             while let Some((_, call)) = calls.next_if(|(from, _)| *from as usize == at) {
                 let call = call.as_ref().map_or(by.clone(), |call| call.within(by));
                 self.called(Some(&call));
@@ -410,10 +410,10 @@ impl<'s> Builder<'s> {
             let guard = inst.guard.map(|(reg, negated)| (names.reg(reg), negated));
             match inst.opcode {
                 Op::Ret if at == last && guard.is_none() => {}
-                Op::Ret => self.branch(guard, end, &inst),
+                Op::Ret => self.branch(guard, end, (inst.span, loc)),
                 _ => {
                     let id = self.words(inst.words);
-                    let loc = if inst.loc.0 == 0 { call.loc } else { inst.loc };
+                    let loc = if loc.0 == 0 { by.loc } else { loc };
                     let operands = inst.operands.iter().map(|operand| names.operand(operand));
                     self.push(guard, id, operands.collect(), (inst.span, loc));
                 }
@@ -435,10 +435,10 @@ impl<'s> Builder<'s> {
     }
 
     /// A branch, in an instruction's place.
-    fn branch(&mut self, guard: Option<(RegId, bool)>, to: LabelId, inst: &Instruction<'_>) {
+    fn branch(&mut self, guard: Option<(RegId, bool)>, to: LabelId, place: (Span, Loc)) {
         let words = Arc::new(Words::new(Op::Bra, smallvec![]));
         let id = self.body.code.own(words);
-        self.push(guard, id, vec![Operand::Label(to)], (inst.span, inst.loc));
+        self.push(guard, id, vec![Operand::Label(to)], place);
     }
 
     fn words(&mut self, words: &Arc<Words>) -> WordsId {
@@ -451,7 +451,7 @@ impl<'s> Builder<'s> {
         guard: Option<(RegId, bool)>,
         words: WordsId,
         operands: Vec<Operand>,
-        place: (Span, (u32, u32, u32)),
+        place: (Span, Loc),
     ) {
         let start = self.operands.begin(operands.len());
         operands.into_iter().for_each(|operand| self.operands.push(operand));

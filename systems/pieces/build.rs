@@ -38,6 +38,7 @@ impl Names {
 
     /// Makes the registers that have got names, and forgets these.
     fn end(&mut self, from: &Body<'_>, to: &mut Body<'_>) {
+        to.expect_vregs(self.named.len());
         for v in self.named.drain(..) {
             let old = from.vreg(v);
             to.new_vreg(old.file, old.cells, old.align);
@@ -158,7 +159,7 @@ impl<'a, 'w> Builder<'a, 'w> {
             end: None,
         };
         let mut to = parcel.code.alone();
-        to.expect_insts(from.live_inst_count());
+        to.expect_like(from);
         self.names.begin(from);
         let mut blocks = vec![BlockId(NONE); from.block_count()];
         for block in from.layout() {

@@ -34,12 +34,9 @@ fn said(program: &Program<'_>) -> String {
         let head = (f.name, f.entry, f.linkage, &f.returns, &f.params, &f.directives, f.span);
         let body = (&f.regs, &f.labels, &f.branch_targets, &f.call_targets, &f.prototypes);
         let _ = writeln!(text, "{head:?} {} {} {body:?}", f.defined, f.body.is_some());
-        for i in &f.code {
-            let _ = writeln!(
-                text,
-                "{:?} {:?} {:?} {:?} {:?}",
-                i.guard, i.words, i.operands, i.span, i.loc
-            );
+        for (i, loc) in f.code.iter().zip(f.code.locs()) {
+            let row = (&i.guard, &i.words, &i.operands, &i.span, loc);
+            let _ = writeln!(text, "{row:?}");
         }
     }
     text

@@ -402,8 +402,10 @@ fn source_places_come_from_loc() {
          .section .debug_str { $L: .b8 65, 0 }",
     );
     let program = program(&source);
-    let locs: Vec<_> = function(&program, "k").code.iter().map(|i| i.loc).collect();
-    assert_eq!(locs, [(0, 0, 0), (1, 10, 3), (1, 11, 5)]);
+    let code = &function(&program, "k").code;
+    let locs = [(0, 0, 0), (1, 10, 3), (1, 11, 5)];
+    assert!(code.locs().take(code.len()).eq(locs));
+    assert_eq!([0, 1, 2].map(|at| code.loc(at)), locs);
     assert_eq!((program.files[0].index, program.files[0].path.as_ref()), (1, "a b.cu"));
     assert_eq!(program.sections[0].0, "debug_str");
 }

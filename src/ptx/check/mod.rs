@@ -31,7 +31,7 @@ mod table;
 mod words;
 
 use super::ast;
-use super::code::{Shared, SharedOperands, Words};
+use super::code::{Loc, Shared, SharedOperands, Words};
 use super::diagnostics::{Diagnostic, Diagnostics};
 use super::parser::{Again, Reader, Straight};
 use super::program::{
@@ -77,7 +77,7 @@ pub struct Checker<'s> {
     /// Statements count: not those of a function that has been defined before.
     in_body: bool,
     /// `.loc` in force: file, line, column.
-    loc: (u32, u32, u32),
+    loc: Loc,
     /// Those of the instruction that is checked: nothing may be written to their registers.
     sums: Vec<Sum>,
     /// Of `name<4>` in other spaces than `.reg`: what each variable is but for its name.

@@ -535,9 +535,9 @@ fn an_eighth_predicate_is_kept_in_a_general_register() {
 fn add_calls(body: &mut Body<'_>, numbers: &mut Numbers) -> usize {
     let given = |n: u32| Operand::reg(Reg::phys(RegFile::R, n));
     let small: Vec<Operand> = (0..body.vreg_count() as u32)
-        .map(|id| *body.vreg(VRegId(id)))
-        .filter(|v| v.file == RegFile::R && v.cells == 1)
-        .map(|v| Operand::reg(Reg::virt(v.file, v.id)))
+        .map(VRegId)
+        .filter(|id| (body.vreg(*id).file, body.vreg(*id).cells) == (RegFile::R, 1))
+        .map(|id| Operand::reg(Reg::virt(RegFile::R, id)))
         .collect();
     let mut calls = 0;
     for &block in body.walk().iter() {
