@@ -130,7 +130,7 @@ impl Arena {
         Body { rows: &mut [], locs: &mut [], blocks: &mut [], vregs: &mut [], arena: self }
     }
 
-    /// Removes everything but blocks without a row, which are left without a function.
+    /// Removes everything.
     pub(crate) fn clear(&mut self) {
         self.edit_other();
         self.log.clear();
@@ -145,6 +145,7 @@ impl Arena {
         self.more_rows.clear();
         self.more_locs.clear();
         self.locs.clear();
+        self.more_blocks.clear();
         self.more_vregs.clear();
         // Only a text with made-up modifiers comes near the end of the numbers.
         if self.mods.len() > 1 << 15 {

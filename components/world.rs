@@ -2,11 +2,10 @@
 //!
 //! Instructions, blocks and registers are entities of three tables. Rows are spawned in batches,
 //! never despawned and never moved between tables, so an id is a row and each table is one slice.
-//! They are spawned when a function is there as a whole, before its phases ([`Held::settle`]). What
-//! phases make finds rows free that a larger function has left, or lies in [`Arena`] as long as the
-//! function is compiled: most of that are values of SSA form, and few of them are left in the end.
-//! So does a huge function until phases have made it smaller: for each instruction's 24 bytes the
-//! world keeps 60 of its own.
+//! Tables grow between functions: what a function has beyond their rows lies in [`Arena`] as long as
+//! it is compiled, and the next one finds rows for it ([`Function::clear`]). So a program that
+//! compiles one function makes no world, which would be a fiftieth of its time if the function is
+//! small, and more than its own memory if it is huge: a world keeps 60 bytes for each entity.
 
 use crate::block::Block;
 use crate::body::{Arena, Body};
@@ -23,14 +22,16 @@ use std::ops::Deref;
 use std::ptr;
 
 /// Of rows that a function needs more than there are, so many more are spawned, by how many there
-/// are: functions each of which is a little larger than the last do not spawn a few each. A world's
-/// first function has what it needs and no more: most programs compile one.
+/// are: functions each of which is a little larger than the last do not spawn a few each.
 const SPARE: usize = 4;
 
 const NO_VREG: VReg = VReg { file: RegFile::R, cells: 1, align: 1, assigned: None };
 
 /// Spawns the rows that the tables had no room for.
 fn settle(world: &mut World, arena: &mut Arena) {
+    if arena.is_settled() {
+        return;
+    }
     let (rows, locs) = (take(&mut arena.more_rows), take(&mut arena.more_locs));
     let (blocks, vregs) = (take(&mut arena.more_blocks), take(&mut arena.more_vregs));
     let more = [rows.len(), blocks.len(), vregs.len()];
@@ -116,65 +117,19 @@ impl<'w> Tables<'w, '_> {
     }
 }
 
-/// Where the tables of a world are, as long as nothing is spawned.
-struct Columns {
-    rows: *mut [Row],
-    locs: *mut [LocId],
-    blocks: *mut [Block],
-    vregs: *mut [VReg],
-}
-
-impl Columns {
-    fn of(world: &mut World) -> Columns {
-        Columns {
-            rows: column(world),
-            locs: column(world),
-            blocks: column(world),
-            vregs: column(world),
-        }
-    }
-
-    /// # Safety
-    /// Nothing was spawned since, and nobody else uses the world as long as the body is there.
-    unsafe fn body<'a>(&self, arena: &'a mut Arena) -> Body<'a> {
-        // SAFETY: as the caller says; each column is another one's.
-        unsafe {
-            Body {
-                rows: &mut *self.rows,
-                locs: &mut *self.locs,
-                blocks: &mut *self.blocks,
-                vregs: &mut *self.vregs,
-                arena,
-            }
-        }
-    }
-}
-
 /// A function whose tables were looked up once, for one phase after another.
-pub struct Held<'w> {
-    function: &'w mut Function,
-    columns: Columns,
-}
+pub struct Held<'w>(Body<'w>);
 
 impl Held<'_> {
     /// The function, for changes.
     pub fn body(&mut self) -> Body<'_> {
-        // SAFETY: the function is borrowed, and who spawns looks the columns up again.
-        unsafe { self.columns.body(&mut self.function.arena) }
+        let Body { rows, locs, blocks, vregs, arena } = &mut self.0;
+        Body { rows, locs, blocks, vregs, arena }
     }
 
     /// What the function has besides its tables.
     pub fn arena(&self) -> &Arena {
-        &self.function.arena
-    }
-
-    /// Spawns what the tables had no room for.
-    pub fn settle(&mut self) {
-        let Function { world, arena } = &mut *self.function;
-        if !arena.is_settled() {
-            settle(world, arena);
-            self.columns = Columns::of(world);
-        }
+        self.0.arena
     }
 }
 
@@ -254,49 +209,64 @@ impl<'w> Deref for ReadOnly<'w> {
 /// phase, that is a resource of the world.
 #[derive(Default)]
 pub struct Function {
-    /// One function's instructions, blocks and registers as entities.
-    pub world: World,
+    /// One function's instructions, blocks and registers as entities; none as long as there are no
+    /// rows.
+    world: Option<Box<World>>,
     arena: Arena,
 }
 
 impl Function {
-    /// The function's tables, which may not have all of it yet ([`Held::settle`]).
+    /// The world, for what else it is to have.
+    pub fn world(&mut self) -> &mut World {
+        self.world.get_or_insert_default()
+    }
+
+    /// The function, looked up once for many phases.
     pub fn hold(&mut self) -> Held<'_> {
-        let columns = Columns::of(&mut self.world);
-        Held { function: self, columns }
+        Held(self.body())
     }
 
     /// The function, for changes, outside the run of a phase.
     pub fn body(&mut self) -> Body<'_> {
         let Function { world, arena } = self;
-        if !arena.is_settled() {
-            settle(world, arena);
+        let Some(world) = world else { return arena.alone() };
+        // SAFETY: the world is borrowed for as long as the body is, and each column once.
+        unsafe {
+            Body {
+                rows: &mut *column(world),
+                locs: &mut *column(world),
+                blocks: &mut *column(world),
+                vregs: &mut *column(world),
+                arena,
+            }
         }
-        // SAFETY: the world is borrowed for as long as the body is.
-        unsafe { Columns::of(world).body(arena) }
     }
 
-    /// Removes everything, ready for the next function. Allocations stay: of blocks each has some
-    /// of its own, which the next function finds in the table.
+    /// Removes everything, ready for the next function, for which there are as many rows from now on
+    /// as this one needed. Allocations stay: of blocks each has some of its own.
     pub fn clear(&mut self) {
-        self.arena.clear();
-        self.world.spawn_batch(take(&mut self.arena.more_blocks));
+        let Function { world, arena } = self;
+        if !arena.is_settled() {
+            settle(world.get_or_insert_default(), arena);
+        }
+        arena.clear();
     }
 
     /// Runs a phase once, and makes edges new that it left stale, as the manager does: for tests.
     pub fn run<M>(&mut self, phase: impl IntoSystem<(), (), M>) {
-        let Body { rows, blocks, vregs, .. } = self.body();
-        let are_missing = [rows.is_empty(), blocks.is_empty(), vregs.is_empty()];
+        let Function { world, arena } = self;
+        let world = world.get_or_insert_default();
+        settle(world, arena);
         // One of each: where a table has none, a query finds no table.
-        let world = &mut self.world;
+        let are_missing = [arena.insts, arena.blocks, arena.vregs].map(|count| count == 0);
         are_missing[0].then(|| world.spawn((Row::NONE, LocId::NONE)).id());
         are_missing[1].then(|| world.spawn(Block::NONE).id());
         are_missing[2].then(|| world.spawn(NO_VREG).id());
-        world.insert_resource(take(&mut self.arena));
+        world.insert_resource(take(arena));
         let mut phase = IntoSystem::into_system(phase);
         phase.initialize(world);
         let done = phase.run((), world);
-        self.arena = world.remove_resource().expect("it was inserted");
+        *arena = world.remove_resource().expect("it was inserted");
         done.unwrap_or_else(|e| panic!("the phase could not run: {e}"));
         self.body().update_edges();
     }
@@ -308,11 +278,12 @@ mod tests {
     use crate::{Inst, Loc, Opcode, VRegId};
 
     fn rows<T: Component>(function: &mut Function) -> usize {
-        function.world.query::<&T>().iter(&function.world).count()
+        let world = function.world();
+        world.query::<&T>().iter(world).count()
     }
 
     #[test]
-    fn what_phases_make_lies_beside_the_tables() {
+    fn tables_grow_between_functions() {
         let mut function = Function::default();
         let mut body = function.body();
         let block = body.new_block();
@@ -323,33 +294,24 @@ mod tests {
             }
         };
         push(&mut body, block, 100);
-        // A function that is held is in the tables once that is asked for.
         assert_eq!(function.hold().body().inst_count(), 100);
-        assert_eq!([rows::<Row>(&mut function), rows::<VReg>(&mut function)], [0; 2]);
-        let mut held = function.hold();
-        held.settle();
-        assert!(held.arena().is_settled());
-        let mut body = held.body();
-        assert_eq!((body.rows.len(), body.vregs.len()), (100, 100));
-        for _ in 0..50 {
-            body.new_vreg(RegFile::R, 2, 2);
-        }
-        assert_eq!((body.vreg_count(), body.vreg(VRegId(149)).cells), (150, 2));
-        assert!(!held.arena().is_settled());
-        assert_eq!([rows::<Row>(&mut function), rows::<VReg>(&mut function)], [100; 2]);
-        // Blocks come to the table all the same, with their lists, for the next function.
-        let mut held = function.hold();
-        held.settle();
-        (0..5).for_each(|_| _ = held.body().new_block());
-        assert_eq!(rows::<Block>(&mut function), 1);
+        assert!(function.world.is_none(), "the only function needs no world");
         function.clear();
-        assert_eq!(rows::<Block>(&mut function), 6);
-        // Who needs more than there is gets some more than that.
-        let mut body = function.body();
-        assert_eq!(body.inst_count(), 0);
+        let counts = |f: &mut Function| [rows::<Row>(f), rows::<Block>(f), rows::<VReg>(f)];
+        assert_eq!(counts(&mut function), [100, 1, 100]);
+        // The next one lies in them as far as they go.
+        let mut held = function.hold();
+        let mut body = held.body();
+        assert_eq!((body.inst_count(), body.rows.len(), body.vregs.len()), (0, 100, 100));
         let block = body.new_block();
         push(&mut body, block, 120);
-        function.hold().settle();
-        assert_eq!(rows::<Row>(&mut function), 120 + 100 / SPARE);
+        (0..5).for_each(|_| _ = body.new_block());
+        assert_eq!((body.vreg_count(), body.vreg(VRegId(119)).cells), (120, 1));
+        assert_eq!((body.arena.more_rows.len(), body.arena.more_vregs.len()), (20, 20));
+        function.clear();
+        // Who needed more than there was leaves some more than that.
+        let spare = 100 / SPARE;
+        assert_eq!(counts(&mut function), [120 + spare, 6, 120 + spare]);
+        assert_eq!(function.body().inst_count(), 0);
     }
 }

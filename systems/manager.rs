@@ -95,8 +95,6 @@ struct Progress {
     all_defined: bool,
     /// The first phase that has not run yet in the function's pieces, where it has any.
     next: usize,
-    /// Nothing of the function is in the world's tables yet.
-    is_apart: bool,
     /// Of a piece of a function: which one, and of how many.
     piece: Option<(usize, usize)>,
 }
@@ -188,20 +186,14 @@ impl Worker {
         (progress.next, progress.piece) = (0, None);
     }
 
-    /// Finds what phases name, once all of the function is in its tables, if it is not huge.
+    /// Finds what phases name.
     fn enter(&mut self) -> Running<'_> {
-        let mut running = Running {
+        Running {
             found: self.resources.find(&mut self.function),
             options: &self.options,
             steps: &self.steps,
             progress: &mut self.progress,
-        };
-        // A huge function's rows are spawned when it leaves SSA form: few of its values are left then.
-        running.progress.is_apart = running.may_be_cut();
-        if !running.progress.is_apart {
-            running.found.held.settle();
         }
-        running
     }
 
     /// What `--dump-ir` has printed so far of this function: also there when a phase failed.
@@ -499,9 +491,6 @@ impl Running<'_> {
             }
             body.update_edges();
             stamps = body.stamps();
-            if leaves_ssa && std::mem::take(&mut progress.is_apart) {
-                found.held.settle();
-            }
         }
         // Most phases find nothing to do.
         if progress.swept.replace(stamps) != Some(stamps) {

@@ -30,7 +30,7 @@ impl Options {
 /// An empty function, with the resources that phases want in its world.
 pub fn function() -> Function {
     let mut function = Function::default();
-    Resources::new(Options::for_test()).insert_into(&mut function.world);
+    Resources::new(Options::for_test()).insert_into(function.world());
     function
 }
 

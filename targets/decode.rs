@@ -1,6 +1,7 @@
 //! Words to instructions: the inverse of the encoder, from the same rows.
 
 use crate::form::{Bits, Cells, FlagBits, Form, ModField, ModOption, Slot, SlotKind};
+use crate::load::Head;
 use crate::target::Target;
 use orias_components::{
     ConstRef, Control, Guard, Inst, MemRef, Mod, Mods, Operand, Reg, RegFile, RegFlags, RegUse,
@@ -46,19 +47,17 @@ pub(crate) fn decode(
 ) -> Result<(&'static Form, Inst), DecodeError> {
     let number = (word & 0xfff) as u16;
     let table = target.table();
-    let mut nearest: Option<(u16, u128)> = None;
-    for (index, head) in table.numbered(number) {
-        let wrong = (word ^ head.fixed()) & head.fixed_mask();
-        if wrong == 0 {
-            let form = table.form(index);
-            if let Some(inst) = decode_form(target, form, word, pc) {
-                return Ok((form, inst));
-            }
-        }
-        if nearest.is_none_or(|(_, w)| wrong.count_ones() < w.count_ones()) {
-            nearest = Some((index, wrong));
+    let heads = || {
+        let wrong = move |head: Head| (word ^ head.fixed()) & head.fixed_mask();
+        table.numbered(number).map(move |(index, head)| (index, wrong(head)))
+    };
+    for (index, _) in heads().filter(|(_, wrong)| *wrong == 0) {
+        let form = table.form(index);
+        if let Some(inst) = decode_form(target, form, word, pc) {
+            return Ok((form, inst));
         }
     }
+    let nearest = heads().min_by_key(|(_, wrong)| wrong.count_ones());
     Err(match nearest {
         Some((index, unexpected)) => {
             DecodeError::Bits { pc, op: table.form(index).op.name(), unexpected, word }

@@ -26,17 +26,14 @@ const _: () = assert!(size_of::<Fate>() == 8, "there is one for each instruction
 /// What products are made by.
 const PRODUCTS: [Op; 2] = [Op::Mul, Op::Div];
 
-/// The fate of every instruction of a function, by index; none where all stay.
-pub fn contract(function: &Function<'_>) -> Vec<Fate> {
+/// The fate of every instruction of a function, by index; none where all stay. `mentions`: by
+/// register, how often instructions name it.
+pub fn contract(function: &Function<'_>, mentions: &[u32]) -> Vec<Fate> {
     let code = &function.code;
     let Some(first) = code.iter().position(|inst| contractible(&inst, &PRODUCTS).is_some()) else {
         return Vec::new();
     };
     let mut fates = vec![Fate::Stays; code.len()];
-    let mut mentions = vec![0u32; function.regs.len()];
-    for inst in code {
-        each_mention(&inst, &mut |id| mentions[id.0 as usize] += 1);
-    }
     let mut starts_block = vec![false; code.len() + 1];
     for (at, _) in &function.labels {
         starts_block[*at] = true;
@@ -127,6 +124,7 @@ fn each_mention(inst: &Instruction, f: &mut impl FnMut(RegId)) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lower::context::usage::Usage;
 
     /// The fates of a body's instructions as one letter each: `-` stays, `f` folded, `1`/`2` fused
     /// at that operand.
@@ -148,7 +146,7 @@ mod tests {
             }
         };
         let function = &program.functions[0];
-        let mut fates = contract(function);
+        let mut fates = contract(function, &Usage::of(function).mentions);
         fates.resize(function.code.len(), Fate::Stays);
         fates.into_iter().map(letter).collect()
     }

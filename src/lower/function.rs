@@ -16,7 +16,6 @@ use crate::ptx::words::{Op, Word, WordSet};
 use orias_components::{BlockId, Body, Guard, Inst, Loc, Mod, Opcode, Operand, Reg, RegFile};
 use orias_systems::FunctionInfo;
 use orias_systems::build::{Emit, imm, plop3, r, wide};
-use orias_systems::parallel;
 use orias_systems::registers::limits::LEAST_ASKED;
 use rustc_hash::FxHashSet;
 
@@ -41,11 +40,8 @@ pub fn function(
     let layout = &module.layouts[id];
     let contracts = module.options.fmad && module.options.opt_level > 0;
     // What is asked of the code as a whole.
-    let (fates, Usage { read, constants, named }) = parallel::both(
-        function.code.len(),
-        || if contracts { contract(function) } else { Vec::new() },
-        || Usage::of(function),
-    );
+    let usage = Usage::of(function);
+    let fates = if contracts { contract(function, &usage.mentions) } else { Vec::new() };
     let mut e = Emit::new(body);
     if function.code.len() < SAMPLE {
         e.body.expect_insts(function.code.len() * 5 / 4 + 8);
@@ -65,8 +61,10 @@ pub fn function(
     }
     let entry = e.block;
     let local = (layout.local_bytes, layout.local_align);
-    let found = Frame::new(program, (id, function), local, module.frame_align, || e.temp(1));
+    let code = (id, function, &usage);
+    let found = Frame::new(program, code, local, module.frame_align, || e.temp(1));
     let (frame, locals_at) = found.map_err(|message| Diagnostic::error(function.span, message))?;
+    let Usage { read, constants, named, .. } = usage;
     // Where nothing goes to, nothing begins.
     let labels = named.iter().map(|named| if *named { e.label() } else { entry }).collect();
     let mut cx = Cx {

@@ -201,7 +201,7 @@ mod tests {
     fn after_ssa(input: &str) -> String {
         let mut function = testing::parse(input);
         ssa::check(&function.body(), &mut Default::default()).expect("SSA form before");
-        function.world.resource_mut::<Form>().is_ssa = true;
+        function.world().resource_mut::<Form>().is_ssa = true;
         let text = run(&mut function);
         ssa::check(&function.body(), &mut Default::default())
             .unwrap_or_else(|e| panic!("{e}\n{text}"));
@@ -210,7 +210,7 @@ mod tests {
 
     fn run(function: &mut Function) -> String {
         function.run(late_expansion);
-        let errors = &function.world.resource::<Report>().errors;
+        let errors = &function.world().resource::<Report>().errors;
         assert!(errors.is_empty(), "{errors:?}");
         let body = function.body();
         validate(&body).unwrap_or_else(|e| panic!("{e}"));
@@ -379,7 +379,7 @@ mod tests {
         let mut function = testing::parse(&format!(
             "{START}%R3 = FDIV.F32 %R1, %R2\n%R4 = FDIV.F32 %R3, %R2\nSTS [RZ], %R4\nEXIT PT\n"
         ));
-        function.world.resource_mut::<FunctionInfo>().max_registers = Some(32);
+        function.world().resource_mut::<FunctionInfo>().max_registers = Some(32);
         assert_eq!(count(&run(&mut function), "SUBCALL"), 0);
     }
 }

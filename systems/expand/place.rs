@@ -249,9 +249,9 @@ mod tests {
 
     fn placed() -> (orias_components::Function, String) {
         let mut function = testing::parse(TEXT);
-        function.world.resource_mut::<FunctionInfo>().entry = true;
+        function.world().resource_mut::<FunctionInfo>().entry = true;
         function.run(place_subroutines);
-        assert!(function.world.resource::<Report>().errors.is_empty());
+        assert!(function.world().resource::<Report>().errors.is_empty());
         validate(&function.body()).unwrap_or_else(|e| panic!("{e}"));
         let text = text::print(&function.body(), &text::Style::default());
         (function, text)
@@ -294,7 +294,7 @@ mod tests {
     fn a_subroutine_that_reads_what_it_does_not_make_is_a_fault() {
         let mut function = testing::parse(&TEXT.replace("IMAD %R10, %R12", "IMAD %R10, %R4"));
         function.run(place_subroutines);
-        let errors = &function.world.resource::<Report>().errors;
+        let errors = &function.world().resource::<Report>().errors;
         assert!(errors[0].message.contains("does not make"), "{errors:?}");
     }
 }

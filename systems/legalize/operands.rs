@@ -321,12 +321,12 @@ mod tests {
         text::parse(input, &mut function.body()).expect("Ori");
         function.run(enforce_argument_restrictions);
         function.run(final_inspection);
-        if let Some(error) = function.world.resource::<Report>().errors.first() {
+        if let Some(error) = function.world().resource::<Report>().errors.first() {
             return Err(error.message.clone());
         }
-        function.world.resource_mut::<Report>().rewrites = 0;
+        function.world().resource_mut::<Report>().rewrites = 0;
         function.run(enforce_argument_restrictions);
-        assert_eq!(function.world.resource::<Report>().rewrites, 0, "not idempotent: {input}");
+        assert_eq!(function.world().resource::<Report>().rewrites, 0, "not idempotent: {input}");
         let printed = text::print(&function.body(), &text::Style::default());
         let lines = printed.lines().map(|l| l.split("//").next().unwrap_or("").trim().to_string());
         Ok(lines.filter(|l| !l.is_empty()).collect())

@@ -71,8 +71,8 @@ mod tests {
         body.push(block, inst, Loc::default());
         function.run(calc_register_map);
         // R8..R11, and the two that the hardware keeps: observed for copy_vec4, ptxas 13.0.88 -O3.
-        assert_eq!(function.world.resource::<Compiled>().registers, 14);
-        assert_eq!(function.world.resource::<RegisterMap>().used, [12, 0, 3, 0, 0]);
+        assert_eq!(function.world().resource::<Compiled>().registers, 14);
+        assert_eq!(function.world().resource::<RegisterMap>().used, [12, 0, 3, 0, 0]);
     }
 
     #[test]
@@ -80,6 +80,6 @@ mod tests {
         let mut function = testing::function();
         function.body().new_block();
         function.run(calc_register_map);
-        assert_eq!(function.world.resource::<Compiled>().registers, 4);
+        assert_eq!(function.world().resource::<Compiled>().registers, 4);
     }
 }

@@ -10,7 +10,7 @@ use crate::testing;
 fn control<M>(text: &str, phase: impl IntoSystem<(), (), M>) -> Vec<Control> {
     let mut function = testing::function();
     text::parse(text, &mut function.body()).unwrap_or_else(|e| panic!("{e}"));
-    function.world.insert_resource(Options { opt_level: 1, ..Options::for_test() });
+    function.world().insert_resource(Options { opt_level: 1, ..Options::for_test() });
     function.run(cfg::analyze_control_flow);
     function.run(phase);
     let body = function.body();

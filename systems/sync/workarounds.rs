@@ -61,7 +61,7 @@ mod tests {
         let mut function = testing::function();
         text::parse(input, &mut function.body()).expect("Ori");
         function.run(apply_post_reg_alloc_wars);
-        function.world.resource::<Report>().rewrites as usize
+        function.world().resource::<Report>().rewrites as usize
     }
 
     const COPY: &str = "LDGSTS.E [R2], desc[UR4], [R4.64], PT\n";

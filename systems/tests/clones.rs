@@ -93,7 +93,7 @@ fn parsed(text: &str, is_ssa: bool) -> Function {
     let mut function = testing::parse(text);
     if is_ssa {
         function.run(ssa::generate_mov_phi);
-        assert!(function.world.resource::<Form>().is_ssa);
+        assert!(function.world().resource::<Form>().is_ssa);
     }
     function
 }
@@ -113,7 +113,7 @@ fn clone_loop(
     way: Way,
     times: usize,
 ) -> (Vec<Cloned>, BlockId) {
-    let form = *function.world.resource::<Form>();
+    let form = *function.world().resource::<Form>();
     let mut body = function.body();
     let flow = Analyses::default().flow(&body);
     let of = &flow.loops().all[at];
@@ -182,7 +182,7 @@ fn all_loops_are_peeled_by_one_cloner() {
         for is_ssa in [true, false] {
             let expected = checked(&mut parsed(&text, is_ssa), is_ssa, "before");
             let mut function = parsed(&text, is_ssa);
-            let form = *function.world.resource::<Form>();
+            let form = *function.world().resource::<Form>();
             let mut body = function.body();
             let flow = Analyses::default().flow(&body);
             clones::clone_loops(&mut body, &flow, form, clones::Way::Peel);
@@ -202,7 +202,7 @@ fn each_block_with_a_clone_for_some_of_its_ways_does_what_it_did() {
             let layout = parsed(&text, is_ssa).body().layout().to_vec();
             for block in layout {
                 let mut function = parsed(&text, is_ssa);
-                let form = *function.world.resource::<Form>();
+                let form = *function.world().resource::<Form>();
                 let mut body = function.body();
                 let preds = body.block(block).preds().to_vec();
                 // What nothing comes to is not in SSA form.

@@ -41,7 +41,7 @@ fn problems(source: &str, opt_level: u8) -> Vec<String> {
             if let Err(invalid) = validate(&unit.body()) {
                 problems.push(format!("{} after {what}: {invalid}", function.name));
             }
-            for error in std::mem::take(&mut unit.world.resource_mut::<Report>().errors) {
+            for error in std::mem::take(&mut unit.world().resource_mut::<Report>().errors) {
                 problems.push(format!("{} after {what}: {}", function.name, error.message));
             }
         };
@@ -53,9 +53,9 @@ fn problems(source: &str, opt_level: u8) -> Vec<String> {
         check("legalization", &mut unit);
         unit.run(operands::final_inspection);
         check("inspection", &mut unit);
-        unit.world.resource_mut::<Report>().rewrites = 0;
+        unit.world().resource_mut::<Report>().rewrites = 0;
         unit.run(operands::enforce_argument_restrictions);
-        let again = unit.world.resource::<Report>().rewrites;
+        let again = unit.world().resource::<Report>().rewrites;
         if again != 0 {
             problems.push(format!("{}: {again} changes by a second legalization", function.name));
         }

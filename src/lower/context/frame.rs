@@ -6,6 +6,7 @@
 //! word each; any other has a place in the frame. A parameter that the caller has left on the stack
 //! stays there.
 
+use super::usage::Usage;
 use crate::lower::abi::{Passing, Shape};
 use crate::ptx::program::{
     AddressBase, FuncId, Function, Instruction, Operand as Ptx, Program, RegId, VarId,
@@ -197,21 +198,20 @@ impl Frame {
     /// When a call is of a form that no checked program has.
     pub fn new(
         program: &Program<'_>,
-        (id, function): (FuncId, &Function<'_>),
+        (id, function, usage): (FuncId, &Function<'_>, &Usage),
         local: (u32, u32),
         frame_align: u32,
         mut word: impl FnMut() -> Reg,
     ) -> Result<(Frame, u32), String> {
-        let mut all = Frame { align: local.1.max(1), ..Frame::default() };
-        for inst in &function.code {
-            all.moves_stack |= matches!(inst.opcode, Op::Alloca | Op::Stackrestore);
-            if inst.opcode == Op::Call {
-                all.align = all.align.max(frame_align);
-                let (passing, ..) = passing(program, &call(program, function, &inst)?);
-                all.outgoing = all.outgoing.max(passing.stack_bytes);
-                all.results = all.results.max(passing.result_bytes);
-                all.align = all.align.max(passing.align);
-            }
+        let (align, moves_stack) = (local.1.max(1), usage.moves_stack);
+        let mut all = Frame { align, moves_stack, ..Frame::default() };
+        for at in &usage.calls {
+            all.align = all.align.max(frame_align);
+            let inst = function.code.at(*at as usize);
+            let (passing, ..) = passing(program, &call(program, function, &inst)?);
+            all.outgoing = all.outgoing.max(passing.stack_bytes);
+            all.results = all.results.max(passing.result_bytes);
+            all.align = all.align.max(passing.align);
         }
         if all.moves_stack || !function.entry {
             all.align = all.align.max(frame_align);
@@ -222,18 +222,25 @@ impl Frame {
         all.bytes = all.outgoing.next_multiple_of(16.min(all.align));
         all.results_at = all.place(all.results, 16.min(all.align));
         let locals_at = all.place(local.0, local.1);
-        let (named, memory) = (named(program, function), in_memory(program, function));
-        let formals: FxHashSet<VarId> = function.params.iter().copied().collect();
         if !function.entry {
             let shapes = |vars: &[VarId]| -> Vec<Shape> {
                 vars.iter().map(|v| Shape::of(program, *v)).collect()
             };
             all.own = Some(Passing::new(&shapes(&function.params), &shapes(&function.returns)));
         }
-        for var_id in program.owned.of(id).iter().copied() {
+        let formals: FxHashSet<VarId> = function.params.iter().copied().collect();
+        let may_need_home = |id: &VarId| {
+            let is_param = program.vars[id.0 as usize].space == Space::Param;
+            is_param && !(function.entry && formals.contains(id))
+        };
+        let owned = program.owned.of(id);
+        if !owned.iter().any(may_need_home) {
+            return Ok((all, locals_at));
+        }
+        let (named, memory) = (named(program, function), in_memory(program, function));
+        for var_id in owned.iter().copied().filter(may_need_home) {
             let var = &program.vars[var_id.0 as usize];
-            let formal = formals.contains(&var_id);
-            if var.space != Space::Param || (function.entry && formal) || !named.contains(&var_id) {
+            if !named.contains(&var_id) {
                 continue;
             }
             let words = (var.size as u32).div_ceil(4);

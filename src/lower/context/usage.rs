@@ -13,28 +13,46 @@ pub struct Usage {
     pub constants: FxHashMap<RegId, i128>,
     /// By label: whether control may go there but from the instruction before.
     pub named: Vec<bool>,
+    /// By register: how often instructions mention it.
+    pub mentions: Vec<u32>,
+    /// The calls, in order.
+    pub calls: Vec<u32>,
+    /// The stack pointer moves (`alloca`).
+    pub moves_stack: bool,
 }
 
 impl Usage {
     /// Looks at all instructions.
     pub fn of(function: &Function<'_>) -> Usage {
-        let mut read = vec![false; function.regs.len()];
+        let count = function.regs.len();
+        let (mut read, mut mentions) = (vec![false; count], vec![0; count]);
+        let (mut calls, mut moves_stack) = (Vec::new(), false);
         let mut named = vec![false; function.labels.len()];
         let targets = function.branch_targets.iter().flatten();
         targets.for_each(|label| named[label.0 as usize] = true);
         // One or more: most functions have few such registers, and a huge one many registers.
-        let mut definitions = vec![0u8; function.regs.len()];
+        let mut definitions = vec![0u8; count];
         let mut constants = FxHashMap::default();
-        for inst in &function.code {
-            let skip = usize::from(inst.opcode == Op::Atom);
-            for operand in inst.operands.iter().skip(skip) {
+        for (at, inst) in function.code.iter().enumerate() {
+            let mut is_read = inst.opcode != Op::Atom;
+            let mut mention = |id: RegId, is_read: bool| {
+                mentions[id.0 as usize] += 1;
+                read[id.0 as usize] |= is_read;
+            };
+            for operand in inst.operands {
                 match operand {
                     Ptx::Label(label) => named[label.0 as usize] = true,
-                    operand => operand.each_register(&mut |id| read[id.0 as usize] = true),
+                    operand => operand.each_register(&mut |id| mention(id, is_read)),
                 }
+                is_read = true;
             }
             if let Some((id, _)) = inst.guard {
-                read[id.0 as usize] = true;
+                mention(id, true);
+            }
+            match inst.opcode {
+                Op::Call => calls.push(at as u32),
+                Op::Alloca | Op::Stackrestore => moves_stack = true,
+                _ => {}
             }
             // Destinations come first; a source in their place only makes the answer more careful.
             if let Some(first) = inst.operands.first() {
@@ -47,7 +65,7 @@ impl Usage {
             }
         }
         constants.retain(|id, _| definitions[id.0 as usize] == 1);
-        Usage { read, constants, named }
+        Usage { read, constants, named, mentions, calls, moves_stack }
     }
 }
 

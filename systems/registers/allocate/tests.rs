@@ -324,7 +324,7 @@ fn too_few_registers_for_one_instruction_is_an_error_in_ptxas_words() {
 fn the_phase_sets_up_the_stack_only_where_there_is_one() {
     for local_bytes in [0, 20] {
         let mut function = testing::function();
-        function.world.insert_resource(FunctionInfo {
+        function.world().insert_resource(FunctionInfo {
             local_bytes,
             local_align: 8,
             ..Default::default()
@@ -334,7 +334,7 @@ fn the_phase_sets_up_the_stack_only_where_there_is_one() {
         body.edges_are_made();
         function.run(allocate_registers);
         assert_eq!(
-            function.world.resource::<Compiled>().frame_bytes,
+            function.world().resource::<Compiled>().frame_bytes,
             local_bytes.next_multiple_of(8)
         );
         let body = function.body();
@@ -391,7 +391,7 @@ fn a_hundred_thousand_instructions_get_the_same_registers_every_time() {
 fn allocated(input: &str, max_registers: u32) -> Vec<String> {
     let mut function = testing::function();
     let max_registers = Some(max_registers);
-    function.world.insert_resource(FunctionInfo { max_registers, ..Default::default() });
+    function.world().insert_resource(FunctionInfo { max_registers, ..Default::default() });
     text::parse(input, &mut function.body()).expect("Ori");
     function.run(cfg::analyze_control_flow);
     let before = Snapshot::of(&function.body());

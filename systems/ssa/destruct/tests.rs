@@ -9,7 +9,7 @@ fn expect(input: &str, output: &str) {
     let body = function.body();
     let sound = crate::ssa::check(&body, &mut Analyses::default());
     sound.unwrap_or_else(|e| panic!("{e}\n{input}"));
-    function.world.resource_mut::<Form>().is_ssa = true;
+    function.world().resource_mut::<Form>().is_ssa = true;
     function.run(convert_all_mov_phi_to_mov);
     let printed = text::print(&function.body(), &text::Style::default());
     let lines = printed.lines().map(|l| l.split("//").next().unwrap_or("").trim());
