@@ -6,9 +6,10 @@
 //! clamped by `.sat`, the product not. A quotient of `div.approx` or `div.full`, whose last step is
 //! a product, is one here. At -O0 nothing is contracted.
 
-use crate::ptx::program::{Code, Function, Instruction, Operand, RegId};
+use crate::ptx::program::{Function, Instruction, Operand, RegId};
 use crate::ptx::types::TypeKind;
 use crate::ptx::words::{Op, Word};
+use smallvec::SmallVec;
 
 /// What happens to one instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -23,8 +24,19 @@ pub enum Fate {
 
 const _: () = assert!(size_of::<Fate>() == 8, "there is one for each instruction");
 
-/// What products are made by.
+/// What products are made by, and what takes them in.
 const PRODUCTS: [Op; 2] = [Op::Mul, Op::Div];
+const SUMS: [Op; 2] = [Op::Add, Op::Sub];
+
+/// A multiplication whose product additions may take in.
+struct Product {
+    at: u32,
+    /// The additions that do so, each with the operand that it is.
+    uses: SmallVec<[(u32, u8); 2]>,
+}
+
+/// No product.
+const NONE: u32 = u32::MAX;
 
 /// The fate of every instruction of a function, by index; none where all stay. `mentions`: by
 /// register, how often instructions name it.
@@ -33,24 +45,61 @@ pub fn contract(function: &Function<'_>, mentions: &[u32]) -> Vec<Fate> {
     let Some(first) = code.iter().position(|inst| contractible(&inst, &PRODUCTS).is_some()) else {
         return Vec::new();
     };
-    let mut fates = vec![Fate::Stays; code.len()];
     let mut starts_block = vec![false; code.len() + 1];
     for (at, _) in &function.labels {
         starts_block[*at] = true;
     }
-    for (at, inst) in code.iter().enumerate().skip(first) {
-        let Some(product) = contractible(&inst, &PRODUCTS) else { continue };
+    let mut products: Vec<Product> = Vec::new();
+    // By register: the product that was made in it last in this block, and the instruction that
+    // wrote it last.
+    let mut made = vec![NONE; function.regs.len()];
+    let mut written = vec![0; function.regs.len()];
+    let mut block = 0;
+    for (at, inst) in (0..).zip(code).skip(first) {
+        if starts_block[at as usize] {
+            block = at;
+        }
+        if contractible(&inst, &SUMS).is_some() {
+            let mut found = NONE;
+            for (operand, source) in (1..).zip(&inst.operands[1..]) {
+                let Operand::Reg(source) = source else { continue };
+                let number = made[source.0 as usize];
+                if number == NONE || number == found {
+                    continue;
+                }
+                found = number;
+                let product = &mut products[number as usize];
+                let mul = code.at(product.at as usize);
+                let same = inst.types == mul.types && inst.has(Word::Ftz) == mul.has(Word::Ftz);
+                // Neither the product nor a factor has changed.
+                let mut stands = product.at >= block;
+                each_mention(&mul, &mut |id| stands &= written[id.0 as usize] <= product.at);
+                if same && stands {
+                    product.uses.push((at, operand));
+                }
+            }
+        }
+        if let Some(destination) = inst.operands.first() {
+            destination.each_register(&mut |id| written[id.0 as usize] = at);
+        }
+        if let Some(destination) = contractible(&inst, &PRODUCTS) {
+            made[destination.0 as usize] = products.len() as u32;
+            products.push(Product { at, uses: SmallVec::new() });
+        }
+    }
+    let mut fates = vec![Fate::Stays; code.len()];
+    for Product { at, uses } in products {
+        let Some(Operand::Reg(of)) = code.at(at as usize).operands.first() else { continue };
         // The product itself is one mention; every other one must be an addition that takes it in.
-        let wanted = mentions[product.0 as usize] - 1;
-        let uses = uses(code, &starts_block, at, product, wanted);
+        let wanted = mentions[of.0 as usize] as usize - 1;
         // A sum of two products takes in the first.
-        let taken = uses.iter().any(|(user, _)| fates[*user] != Fate::Stays);
-        if uses.is_empty() || uses.len() as u32 != wanted || taken {
+        let taken = uses.iter().any(|(user, _)| fates[*user as usize] != Fate::Stays);
+        if uses.is_empty() || uses.len() != wanted || taken {
             continue;
         }
-        fates[at] = Fate::Folded;
+        fates[at as usize] = Fate::Folded;
         for (user, operand) in uses {
-            fates[user] = Fate::Fused { product: at as u32, operand: operand as u8 };
+            fates[user as usize] = Fate::Fused { product: at, operand };
         }
     }
     fates
@@ -74,44 +123,6 @@ fn contractible(inst: &Instruction, names: &[Op]) -> Option<RegId> {
         [Operand::Reg(d), _, _] if plain => Some(*d),
         _ => None,
     }
-}
-
-/// The additions that can take in the product made at `at`, each with the operand that it is; up to
-/// the end of the block or to where a factor changes. `wanted` is how often the function mentions
-/// the product besides: all found, the search ends.
-fn uses(
-    code: &Code,
-    starts_block: &[bool],
-    at: usize,
-    product: RegId,
-    mut wanted: u32,
-) -> Vec<(usize, usize)> {
-    let mul = code.at(at);
-    let mut uses = Vec::new();
-    for (user, inst) in code.iter().enumerate().skip(at + 1) {
-        if starts_block[user] || wanted == 0 {
-            break;
-        }
-        each_mention(&inst, &mut |id| wanted -= u32::from(id == product));
-        let same = contractible(&inst, &[Op::Add, Op::Sub]).is_some()
-            && inst.types == mul.types
-            && inst.has(Word::Ftz) == mul.has(Word::Ftz);
-        let operand = [1, 2].into_iter().find(|i| inst.operands.get(*i) == Some(&mul.operands[0]));
-        if let (true, Some(operand)) = (same, operand) {
-            uses.push((user, operand));
-        }
-        let mut changes = false;
-        if let Some(destination) = inst.operands.first() {
-            destination.each_register(&mut |id| {
-                changes |= id == product;
-                each_mention(&mul, &mut |factor| changes |= factor == id);
-            });
-        }
-        if changes {
-            break;
-        }
-    }
-    uses
 }
 
 fn each_mention(inst: &Instruction, f: &mut impl FnMut(RegId)) {
