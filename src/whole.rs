@@ -13,6 +13,22 @@ use std::path::{Path, PathBuf};
 /// How the name ends of what is being written.
 const PART: &str = ".part";
 
+/// Writes a file, and makes the folder that it is to be in where there is none. Until the file is
+/// whole, its name belongs to whatever had it before.
+///
+/// # Errors
+/// Whatever the file system says; then nothing of this writer is left but folders.
+pub fn write_with_folder(path: &Path, bytes: &[u8]) -> Result<()> {
+    match (write(path, bytes), path.parent()) {
+        // Asked for only then: where many write into one folder, each waits for its parent.
+        (Err(error), Some(folder)) if error.kind() == ErrorKind::NotFound => {
+            fs::create_dir_all(folder)?;
+            write(path, bytes)
+        }
+        (result, _) => result,
+    }
+}
+
 /// Writes a file, in a folder that is there. Until it is whole, its name belongs to whatever had it
 /// before.
 ///
@@ -22,7 +38,11 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let part = part(path)?;
     let mut file = take(&part)?;
     let written = (|| {
-        file.set_len(0)?;
+        // Not that of a new one: ext4 takes a file that is emptied for one that is written anew, and
+        // hurries to put it on the disk (`auto_da_alloc`), which takes longer than to write it.
+        if file.metadata()?.len() > 0 {
+            file.set_len(0)?;
+        }
         file.write_all(bytes)?;
         fs::rename(&part, path)
     })();
@@ -110,6 +130,17 @@ mod tests {
         let names: Vec<_> =
             fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name()).collect();
         assert_eq!((fs::read(&target).unwrap(), names), (b"new".to_vec(), vec!["a.cubin".into()]));
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_folder_is_made_where_there_is_none() {
+        let folder = folder("made");
+        let target = folder.join("b").join("c").join("a.cubin");
+        assert!(write(&target, b"bytes").is_err());
+        write_with_folder(&target, b"bytes").unwrap();
+        assert_eq!(fs::read(&target).unwrap(), b"bytes");
+        assert!(write_with_folder(&target.join("a"), b"bytes").is_err(), "a file is no folder");
         fs::remove_dir_all(folder).unwrap();
     }
 

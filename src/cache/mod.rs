@@ -102,8 +102,7 @@ impl Cache {
             return;
         }
         let path = self.path(key);
-        let made = path.parent().map_or(Ok(()), fs::create_dir_all);
-        if let Err(error) = made.and_then(|()| whole::write(&path, &bytes)) {
+        if let Err(error) = whole::write_with_folder(&path, &bytes) {
             self.note(&path, &error);
             return;
         }

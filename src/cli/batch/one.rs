@@ -9,7 +9,6 @@ use crate::driver::{CompileError, Output};
 use crate::ptx::diagnostics::Severity;
 use crate::{input, whole};
 use orias_systems::Cancel;
-use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::Instant;
@@ -132,9 +131,7 @@ fn make(
     if warnings.failed {
         return Err(failed(told, "warnings are errors (--warning-as-error)".to_string()));
     }
-    let folder = work.output.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let written = folder.map_or(Ok(()), fs::create_dir_all);
-    written.and_then(|()| whole::write(&work.output, &output.cubin)).map_err(|error| {
+    whole::write_with_folder(&work.output, &output.cubin).map_err(|error| {
         let output = work.output.display();
         failed(told, format!("its output {output} could not be written: {error}"))
     })?;
