@@ -2,8 +2,8 @@
 //!
 //! Instructions, blocks and registers are entities of three tables. Rows are spawned in batches,
 //! never despawned and never moved between tables, so an id is a row and each table is one slice.
-//! Tables grow between functions: what a function has beyond their rows lies in [`Arena`] as long as
-//! it is compiled, and the next one finds rows for it ([`Function::clear`]). So a program that
+//! Tables grow between functions: what a function has beyond their rows lies in [`Arena`] as long
+//! as it is compiled, and the next one finds rows for it ([`Function::clear`]). So a program that
 //! compiles one function makes no world, which would be a fiftieth of its time if the function is
 //! small, and more than its own memory if it is huge: a world keeps 60 bytes for each entity.
 
@@ -242,8 +242,8 @@ impl Function {
         }
     }
 
-    /// Removes everything, ready for the next function, for which there are as many rows from now on
-    /// as this one needed. Allocations stay: of blocks each has some of its own.
+    /// Removes everything, ready for the next function, for which there are as many rows from now
+    /// on as this one needed. Allocations stay: of blocks each has some of its own.
     pub fn clear(&mut self) {
         let Function { world, arena } = self;
         if !arena.is_settled() {

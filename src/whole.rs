@@ -38,8 +38,8 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let part = part(path)?;
     let mut file = take(&part)?;
     let written = (|| {
-        // Not that of a new one: ext4 takes a file that is emptied for one that is written anew, and
-        // hurries to put it on the disk (`auto_da_alloc`), which takes longer than to write it.
+        // Not that of a new one: ext4 takes a file that is emptied for one that is written anew,
+        // and hurries to put it on the disk (`auto_da_alloc`), which takes longer than to write it.
         if file.metadata()?.len() > 0 {
             file.set_len(0)?;
         }

@@ -77,8 +77,8 @@ impl Deref for Instruction<'_> {
 #[derive(Clone, Default)]
 pub struct Code {
     rows: Vec<Row>,
-    /// From which instruction on which `.loc` is in force: before the first none. Most have none, so
-    /// it is one word.
+    /// From which instruction on which `.loc` is in force: before the first none. Most have none,
+    /// so it is one word.
     locs: ThinVec<(u32, Loc)>,
     /// How the module's instructions are spelled.
     spelled: Option<Shared<Arc<Words>>>,

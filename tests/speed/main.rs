@@ -1,5 +1,13 @@
 //! `orias-speed`: what compiling costs, beside ptxas on the same files in turns.
 
+/// Prints a line. Nothing is to be measured any more when nobody reads it.
+macro_rules! say {
+    ($($what:tt)*) => {
+        crate::print(format_args!("{}\n", format_args!($($what)*)))
+    };
+}
+
+mod cores;
 mod inputs;
 mod tables;
 
@@ -41,6 +49,23 @@ enum What {
         /// Prints one row a file too, not only the last lines.
         #[arg(long)]
         rows: bool,
+    },
+    /// Compiles with one thread and with more, in turns: how much sooner all of it is done.
+    Cores {
+        /// PTX files, or folders of them, that are compiled as one batch [default: tests/corpus].
+        files: Vec<PathBuf>,
+        /// Shapes that are compiled alone, as NAME=SIZE [default: two huge kernels].
+        #[arg(long)]
+        shape: Vec<String>,
+        /// The compiler; beside this program without it.
+        #[arg(long)]
+        orias: Option<PathBuf>,
+        /// Threads.
+        #[arg(long, default_value_t = 2, value_parser = at_least_two)]
+        threads: usize,
+        /// How often each runs.
+        #[arg(long, default_value_t = 15, value_parser = at_least_two)]
+        turns: usize,
     },
     /// Counts the instructions that both execute (valgrind's callgrind). Without files: a few
     /// shapes and a kernel.
@@ -103,6 +128,9 @@ const USUAL: &[(&str, usize)] = &[
     ("labels", 20_000),
 ];
 
+/// One huge kernel each: a straight line, and many blocks.
+const HUGE: &[(&str, usize)] = &[("straight", 100_000), ("diamonds", 16_667)];
+
 /// What is added where large ones are asked for.
 const LARGE: &[(&str, usize)] = &[("straight", 1_000_000)];
 
@@ -156,6 +184,20 @@ fn run(what: What) -> Result<(), String> {
             }
             sides
                 .with(|both, folder| tables::compare(&inputs, both, folder, (turns, seconds), rows))
+        }
+        What::Cores { mut files, shape, orias, threads, turns } => {
+            let mut inputs = inputs::named(&[], &shape)?;
+            if files.is_empty() && inputs.is_empty() {
+                inputs.extend(inputs::shapes(HUGE));
+            }
+            if files.is_empty() {
+                files.push(oracle::workspace().join("tests/corpus"));
+            }
+            let orias = orias.map_or_else(beside, Ok)?;
+            in_folder(|folder| {
+                let orias = copy(&orias, folder, "orias")?;
+                cores::compare(&orias, (&files, &inputs), folder, (threads, turns))
+            })
         }
         What::Callgrind { sides } => {
             orias_speed::callgrind::ready()?;
@@ -212,15 +254,21 @@ impl Sides {
         let theirs = theirs.ok_or("no ptxas: `tests/oracle.sh` installs it")?;
         let threads = format!("--split-compile={}", self.threads);
         let options = ["-arch=sm_90a", "-O3", &threads].map(str::to_string);
-        let folder = std::env::temp_dir().join(format!("orias-speed-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
-        let done = copy(&ours, &folder, "ours").and_then(|ours| {
-            let theirs = copy(&theirs, &folder, "theirs")?;
-            act(Both { ours: &ours, theirs: &theirs, options: &options }, &folder)
-        });
-        let _ = std::fs::remove_dir_all(&folder);
-        done
+        in_folder(|folder| {
+            let ours = copy(&ours, folder, "ours")?;
+            let theirs = copy(&theirs, folder, "theirs")?;
+            act(Both { ours: &ours, theirs: &theirs, options: &options }, folder)
+        })
     }
+}
+
+/// Does something with a folder that is gone afterwards.
+fn in_folder(act: impl Fn(&Path) -> Result<(), String>) -> Result<(), String> {
+    let folder = std::env::temp_dir().join(format!("orias-speed-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
+    let done = act(&folder);
+    let _ = std::fs::remove_dir_all(&folder);
+    done
 }
 
 /// A copy of a program, so that the files of both compilers came to memory in the same way. How a

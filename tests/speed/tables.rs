@@ -6,13 +6,6 @@ use orias_speed::callgrind;
 use orias_speed::turns::{self, Pair, geomean};
 use std::path::Path;
 
-/// Prints a line. Nothing is to be measured any more when nobody reads it.
-macro_rules! say {
-    ($($what:tt)*) => {
-        crate::print(format_args!("{}\n", format_args!($($what)*)))
-    };
-}
-
 /// CPU time and memory in turns.
 ///
 /// # Errors

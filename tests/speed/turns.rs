@@ -64,9 +64,7 @@ impl Runs {
 
     /// By which part of the least the middle run took longer: none on a quiet machine.
     pub fn noise(&self) -> f64 {
-        let mut seconds: Vec<f64> = self.0.iter().map(|c| c.seconds).collect();
-        seconds.sort_by(f64::total_cmp);
-        let middle = seconds.get(seconds.len() / 2).copied().unwrap_or(0.0);
+        let middle = middle(self.0.iter().map(|c| c.seconds));
         middle / self.best().seconds.max(1e-6) - 1.0
     }
 }
@@ -130,6 +128,13 @@ pub fn compare(
         noise: all_ours.noise().max(all_theirs.noise()),
         turns: all_ours.0.len(),
     })
+}
+
+/// The value in the middle of the others; 0 of none.
+pub fn middle(values: impl IntoIterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.into_iter().collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
 
 /// The geometric mean.
