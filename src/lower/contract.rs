@@ -215,6 +215,21 @@ mod tests {
     }
 
     #[test]
+    fn products_of_one_block_are_told_apart() {
+        // The first has a use that the second wants too, and another one behind that.
+        let both =
+            "mul.f32 %f1,%f2,%f3; mul.f32 %f4,%f5,%f6; add.f32 %f7,%f1,%f4; add.f32 %f8,%f1,%f5;";
+        assert_eq!(fates(both), "f-11-");
+        // Each mention of a register counts, whichever product made it.
+        let again =
+            "mul.f32 %f1,%f2,%f3; add.f32 %f4,%f1,%f5; mul.f32 %f1,%f6,%f7; add.f32 %f8,%f1,%f5;";
+        assert_eq!(fates(again), "-----");
+        let later =
+            "mul.f32 %f1,%f2,%f3; add.f32 %f4,%f1,%f5; mov.f32 %f2,%f5; add.f32 %f6,%f1,%f5;";
+        assert_eq!(fates(later), "-----");
+    }
+
+    #[test]
     fn a_factor_that_changes_in_between_forbids_it() {
         let body = "mul.f32 %f1,%f2,%f3; mov.f32 %f2,%f5; add.f32 %f4,%f1,%f5;";
         assert_eq!(fates(body), "----");
